@@ -48,13 +48,13 @@ class OwnJudge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How turns are taken."""
+    """The rules of turn-taking."""
 
     fixed_endpointing_delay_ms: Milliseconds | None = None
     """A fixed silence that ends an utterance. Without it, the delay is predicted from words and voice."""
     manner: Manner | None = None
-    """How a quick answer is weighed against a caller who is cut off. None: `balanced`, or as the file in
-    `endpointing` says, or as it suits an agent without turn judges."""
+    """The balance between quick answers and callers who are cut off. None: `balanced`, or as the file in `endpointing` says, or
+    as it suits an agent without turn judges."""
     endpointing: str = ""
     """A file with the agent's own endpointing weights (relative to agent.yaml). It is used unless there are turn judges that it
     does not weigh."""
@@ -65,17 +65,17 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     interruption_endpointing_delay_ms: Milliseconds = int(RULES.endpointing.interruption_delay_ms)
     """The shortest silence that ends an utterance which interrupted the agent; no longer than `max_endpointing_delay_ms`."""
     max_speculative_replies: Annotated[int, msgspec.Meta(ge=0, le=10)] = RULES.speculation.max_replies
-    """How many replies a turn may begin before it is known that the caller has finished. 0: none, and no prefill."""
+    """The most replies that a turn may begin before it is known that the caller has finished. 0: none, and no prefill."""
     max_speculative_tool_calls: Annotated[int, msgspec.Meta(ge=0, le=16)] = RULES.speculation.max_tool_calls
-    """How many tools without effect a turn may run before it is known that the caller has finished. 0: none."""
+    """The most tools without effect that a turn may run before it is known that the caller has finished. 0: none."""
     overlap: Literal["eager", "duck", "wait"] = "eager"
-    """What the agent does as soon as somebody speaks over it: speaks softly and is soon silent for a moment, speaks softly, or
+    """The agent's reaction as soon as somebody speaks over it: speaks softly and is soon silent for a moment, speaks softly, or
     goes on. With the last two, sounds that are no interruption cause the fewest gaps; with the first, an interruption stops the
     agent soonest."""
     min_speech_ms: Milliseconds = 100
     """Speech shorter than this is not an utterance."""
     partial_interval_ms: Milliseconds = 300
-    """How often the open utterance is decoded again; less often if a decode takes more than three tenths of that."""
+    """The interval at which the open utterance is decoded again; longer if a decode takes more than three tenths of that."""
     silence_timeout_s: Seconds = RULES.limits.silence_timeout_ms / 1000
     """Silence of both sides before the agent asks whether the caller is there; the same again ends the call. 0: never."""
     max_call_s: Seconds = RULES.limits.max_call_ms / 1000
@@ -91,15 +91,15 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tool_timeout_s: Timeout = 10.0
     """A tool that runs longer is ended, and the model is told so."""
     max_chunks: Annotated[int, msgspec.Meta(ge=0, le=50)] = RULES.memory.max_chunks
-    """How many pieces of documents a turn's prompt may take in."""
+    """The most pieces of documents that a turn's prompt may take in."""
     max_chunk_characters: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = RULES.memory.max_chunk_characters
-    """How many characters they may have together."""
+    """The most characters that they may have together."""
     context_timeout_ms: Milliseconds = 30
-    """How long an answer may wait for what documents say about the last words."""
+    """Longest wait of an answer for documents about the last words."""
     max_tool_rounds: Annotated[int, msgspec.Meta(ge=0, le=32)] = RULES.limits.max_tool_rounds
-    """How often one reply may go back to the model with tool results."""
+    """The number of times that one reply may go back to the model with tool results."""
     judges: Annotated[tuple[OwnJudge, ...], msgspec.Meta(max_length=8)] | None = None
-    """What judges whether a pause is the end of the caller's turn, in place of the profile's judges; `[]`: words and voice
+    """The judges of whether a pause ends the caller's turn, in place of the profile's judges; `[]`: words and voice
     alone."""
 
     def __post_init__(self) -> None:
@@ -126,7 +126,7 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PhraseSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the agent says by itself."""
+    """Phrases that the agent says by itself."""
 
     greeting: str = ""
     check_in: str | None = None
@@ -142,11 +142,11 @@ class PhraseSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     transfer_failed: str | None = None
     """Said when nobody has taken that call over."""
     fillers: tuple[str, ...] | None = None
-    """What may be said, in turn, while a tool takes its time; a tool may have its own."""
+    """Phrases that may be said, in turn, while a tool takes its time; a tool may have its own."""
 
 
 class PromptSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the language model is told besides the instructions; if left out, the agent's language supplies it."""
+    """Prompts for the language model besides the instructions; if one is left out, the agent's language supplies it."""
 
     summary: str | None = None
     """Put in front of the summary of the earlier conversation."""
@@ -199,7 +199,7 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A conversation of more, by estimate, instructions and tools not counted, loses its older half between turns. 0: only where
     the model's context is full. None: what the profile's language model names, else 6000."""
     summarise: bool = RULES.memory.summarise
-    """Whether the language model sums that half up."""
+    """True if the language model sums that half up."""
 
     def __post_init__(self) -> None:
         for url in filter(None, map(str.strip, self.base_url.split(","))):
@@ -263,7 +263,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     media: MediaSettings = MediaSettings()
     telephony: TelephonySettings = TelephonySettings()
     base_dir: str = "."
-    """Where relative paths start: set to the file's folder when loaded."""
+    """The folder where relative paths start: set to the file's folder when loaded."""
 
     def __post_init__(self) -> None:
         check_languages(self.language, self.languages, self.voices)
@@ -284,7 +284,7 @@ def load_agent(path: Path) -> AgentConfig:
 
 
 def data_dir() -> Path:
-    """Where turn measurements are kept: `$VOICEAGENT_DATA`, else the user's data folder."""
+    """The folder of turn measurements: `$VOICEAGENT_DATA`, else the user's data folder."""
     chosen = os.environ.get("VOICEAGENT_DATA")
     if chosen:
         return Path(chosen)
@@ -292,7 +292,7 @@ def data_dir() -> Path:
 
 
 def models_cache_dir() -> Path:
-    """Where pulled models are kept: `$VOICEAGENT_MODELS`, else the user's cache folder."""
+    """The folder of pulled models: `$VOICEAGENT_MODELS`, else the user's cache folder."""
     chosen = os.environ.get("VOICEAGENT_MODELS")
     if chosen:
         return Path(chosen)

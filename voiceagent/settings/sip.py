@@ -11,7 +11,7 @@ import msgspec
 
 _URI = re.compile(r"sips?:([A-Za-z0-9\-_.!~*'()&=+$,;?/%#]+@)?[A-Za-z0-9.\-\[\]:]+(;[A-Za-z0-9=.\-_]+)*")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9 _-]{0,39}")
-"""Of somebody whom calls are transferred to."""
+"""The name of somebody whom calls are transferred to."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 MAX_URI_CHARACTERS = 256
 MIN_LINES_OF_A_WARM_TRANSFER = 2
@@ -32,9 +32,9 @@ class TransferTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind: Literal["blind", "warm"] = "blind"
     """`blind`: the caller's side calls them (REFER). `warm`: we call them, tell them what the caller wants, and join both."""
     ring_timeout_s: Annotated[float, msgspec.Meta(gt=0, le=120)] = 20.0
-    """Of a warm transfer: then nobody has answered, and the caller is with the agent again."""
+    """The longest that a warm transfer rings. Then nobody has answered, and the caller is with the agent again."""
     accept_key: Annotated[str, msgspec.Meta(pattern="^[0-9]?$")] = ""
-    """Of a warm transfer: the key that takes the call; any other declines it. Empty: whoever has heard the summary has taken
+    """The key that takes the call of a warm transfer; any other declines it. Empty: whoever has heard the summary has taken
     it."""
 
 
@@ -44,32 +44,32 @@ class SipSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     account: str
     """Our address at the trunk or PBX, such as `sip:agent@pbx.example.org`."""
     gateway: str = "ws://127.0.0.1:8188"
-    """Where Janus' WebSocket API listens."""
+    """The address of Janus' WebSocket API."""
     gateway_secret_env: str = "VOICEAGENT_JANUS_SECRET"
     """The environment variable that holds Janus' `api_secret`; it may be unset where Janus has none."""
     proxy: str = ""
-    """Where to register and to send calls, such as `sip:192.0.2.7:5060`; empty: the account's host."""
+    """The address at which to register and to which calls are sent, such as `sip:192.0.2.7:5060`; empty: the account's host."""
     user: str = ""
-    """By which the account is authenticated; empty: what stands before its @."""
+    """The user name by which the account is authenticated; empty: the part before its @."""
     password_env: str = "VOICEAGENT_SIP_PASSWORD"
     """The environment variable that holds its password; unset: none is used."""
     display_name: str = ""
-    """What phones show when the agent calls."""
+    """The name that phones show when the agent calls."""
     register: bool = True
     """False: a trunk that knows us by our address. Then calls go out and none come in."""
     expires_s: Annotated[int, msgspec.Meta(ge=10, le=7200)] = 120
-    """How long a registration is valid; it is renewed before."""
+    """The time for which a registration is valid; it is renewed before."""
     calls: Annotated[int, msgspec.Meta(ge=1, le=100)] = 4
     """Calls at once, in and out; another one hears busy."""
     ring_timeout_s: Annotated[float, msgspec.Meta(gt=0, le=300)] = 45.0
     """A call that we make and nobody takes is given up."""
     comfort_noise_dbov: Annotated[float, msgspec.Meta(ge=-70, le=-45)] | None = None
-    """How loud the noise is that callers hear while nobody speaks, such as -65; null: silence."""
+    """The level of the noise that callers hear while nobody speaks, such as -65; null: silence."""
     transfers: Mapping[str, str | TransferTarget] = {}
     """To whom the agent may transfer a call, by the name that it is told: `sales: sip:200@pbx.example.org`. An address alone is
     a blind transfer."""
     send_keys: bool = False
-    """Whether the agent may press keys, as a tool: for menus of those whom it calls."""
+    """True if the agent may press keys, as a tool: for menus of those whom it calls."""
 
     def __post_init__(self) -> None:
         check_uri(self.account, "account", "sip:agent@pbx.example.org")
@@ -95,7 +95,7 @@ class SipSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def longest_ring_s(self) -> float:
-        """Of the warm transfers; 0 where there are none."""
+        """The longest that any warm transfer rings; 0 where there are none."""
         return max((target.ring_timeout_s for target in self.targets.values() if target.kind == "warm"), default=0.0)
 
 

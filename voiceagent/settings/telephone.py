@@ -27,7 +27,7 @@ EXAMPLE = "+15550100 or sip:200@pbx.example.org"
 
 
 class VoicemailSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What happens if an answering machine takes a call that we made."""
+    """The handling of an answering machine that takes a call that we made."""
 
     action: Literal["none", "hang_up", "leave_message"] = "none"
     """`none`: nothing looks for machines."""
@@ -54,9 +54,9 @@ class RecordingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """Telephone calls are recorded. The operator must know the law that they do so under."""
 
     folder: str = ""
-    """Where recordings are kept (relative to agent.yaml); empty: nothing is recorded."""
+    """The folder of recordings (relative to agent.yaml); empty: nothing is recorded."""
     announcement: str = ""
-    """What the caller is told first, such as "This call is recorded."."""
+    """The announcement that the caller hears first, such as "This call is recorded."."""
     format: Literal["wav", "opus"] = "wav"
     """`opus` takes a tenth of the room."""
     keep_days: Annotated[int, msgspec.Meta(ge=1, le=3650)] = 30
@@ -66,7 +66,7 @@ class RecordingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     min_free_mb: Annotated[int, msgspec.Meta(ge=1)] = 500
     """Nothing is recorded while the disk has less room."""
     may_refuse: bool = False
-    """Whether the caller may have the recording deleted: by the key, or by saying so where the language model can call tools."""
+    """True if the caller may have the recording deleted: by the key, or by saying so where the language model can call tools."""
     refuse_key: Annotated[str, msgspec.Meta(pattern="^[0-9*]$")] = "9"
     """The key that does it when it is pressed alone."""
 
@@ -76,14 +76,14 @@ class RecordingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 class ResultSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Who is told how a telephone call went."""
+    """The report of a telephone call's result."""
 
     url: str = ""
     """The address that gets a POST once a call is over; empty: none."""
     secret_env: Annotated[str, msgspec.Meta(pattern=VARIABLE)] = "VOICEAGENT_RESULTS_SECRET"
     """The environment variable that holds the secret by which a result is signed."""
     transcript: bool = False
-    """Whether the result holds the transcript."""
+    """True if the result holds the transcript."""
 
     def __post_init__(self) -> None:
         if self.url:
@@ -99,34 +99,34 @@ class TelephonySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     vendors: tuple[str, ...] = ()
     """Some of `twilio`, `signalwire`, `telnyx`, `plivo`, `exotel`, `vonage`, `jambonz`, `asterisk`."""
     url: str = ""
-    """Where the vendors reach this server, such as https://voice.example.org. Their signatures cover it."""
+    """The address at which the vendors reach this server, such as https://voice.example.org. Their signatures cover it."""
     own_numbers: tuple[str, ...] = ()
     """Your own telephone numbers. A call from one of them is a call that you made."""
     sip: SipSettings | None = None
     """A trunk or PBX, reached through Janus."""
 
     audiosocket: str = ""
-    """Where to listen for Asterisk's AudioSocket, such as 127.0.0.1:9092. Empty: nowhere."""
+    """The address on which to listen for Asterisk's AudioSocket, such as 127.0.0.1:9092. Empty: none."""
     audiosocket_peers: tuple[str, ...] = ()
     """The addresses that may connect there; required unless it is loopback."""
     transfers: Mapping[str, str] = {}
     """To whom calls may be transferred, by the name that the agent is told: `sales: "+15550100"`, or a SIP address. This works
     for `sip` and for some vendors; see docs/phone-calls.md."""
     send_keys: bool = False
-    """Whether the agent may press keys, as a tool, on SIP and Plivo: for menus of those whom it calls."""
+    """True if the agent may press keys, as a tool, on SIP and Plivo: for menus of those whom it calls."""
     human: HumanSettings = HumanSettings()
     """To whom a caller is transferred who asks for a person."""
     recording: RecordingSettings = RecordingSettings()
-    """Whether calls are recorded, and how."""
+    """The recording of calls; off without a folder."""
     gain_db: Annotated[float, msgspec.Meta(ge=-30, le=20)] = 0.0
-    """By how much the agent's voice is louder on telephones than it was synthesised. Its peaks stay below full scale. 0: as it
-    was synthesised."""
+    """The gain of the agent's voice on telephones over its synthesis. Its peaks stay below full scale. 0: as it was
+    synthesised."""
     collect_digits: bool = False
-    """Whether the agent has the tool of that name, which says how the number that it asks for ends."""
+    """True if the agent has the tool of that name, which sets the end of the number that it asks for."""
     voicemail: VoicemailSettings = VoicemailSettings()
-    """What happens if an answering machine takes a call that we made."""
+    """The handling of an answering machine that takes a call that we made."""
     results: ResultSettings = ResultSettings()
-    """Who is told how a call went."""
+    """The report of a call's result."""
 
     def __post_init__(self) -> None:
         audiosocket_of(self)
