@@ -27,7 +27,7 @@ from voiceagent.tts.wav_file import read_wav
 from voiceagent.vad.detector import has_speech
 
 MAX_SPEECH_S = 60
-"""How long one utterance may be."""
+"""The longest utterance."""
 FILE_RATE_HZ = 48_000
 """The rate at which a WAV file is played: that of a WebRTC call."""
 INTERRUPTED = 130
@@ -53,7 +53,7 @@ def read_speech(path: Path) -> SpeechToSay:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What is to be done in a call."""
+    """The plan of a call."""
 
     url: str
     token: str

@@ -1,4 +1,4 @@
-"""What has become of a call that `voiceagent call` makes: as text, while it goes on, and as data for `--json`."""
+"""The outcome of a call that `voiceagent call` makes: as text, while it goes on, and as data for `--json`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _add_parts(table: Table, pieces: list[JsonObject], wait_ms: float) -> None:
 
 
 def _over(turn: JsonObject, stage: str) -> str:
-    """How far a stage is over its limit. Its work may have run beside other work, so that it is no part of the wait's sum."""
+    """The excess of a stage over its limit. Its work may have run beside other work, so that it is no part of the wait's sum."""
     wholes = ("voice_to_voice", "barge_in_stop")
     if stage in wholes:
         took_ms, limit_ms = turn[f"{stage}_ms"], turn[f"{stage}_limit_ms"]
@@ -80,9 +80,9 @@ class CallSoFar:
     caller: Caller
     dialogue: Dialogue
     voice: ChosenVoice | None = None
-    """Who has spoken the text; None when WAV files were said."""
+    """The voice that has spoken the text; None when WAV files were said."""
     failure: str = ""
-    """Why the call broke off; empty if it did not."""
+    """The reason for which the call broke off; empty if it did not."""
 
     @property
     def code(self) -> int:
@@ -144,11 +144,11 @@ class Report:
     def __init__(self, *, to_stderr: bool) -> None:
         self._console = Console(highlight=False, stderr=to_stderr, soft_wrap=True)
         self._shown = 0
-        """How many exchanges."""
+        """The number of exchanges shown."""
         self._has_begun = self._has_greeted = False
 
     def show(self, outcome: CallSoFar) -> None:
-        """What is new."""
+        """Show the news of the call."""
         if not self._has_begun and outcome.caller.call_id:
             self._has_begun = True
             self._line("call", Text(outcome.caller.call_id))

@@ -62,12 +62,12 @@ def heading(call: KeptCall) -> str:
 
 
 def turns(call: KeptCall) -> str:
-    """How many turns it has."""
+    """The number of the call's turns."""
     return f"{call.turns} turn{'' if call.turns == 1 else 's'}"
 
 
 def end(call: KeptCall) -> str:
-    """How it ended."""
+    """The call's end."""
     return "goes on" if call.goes_on else call.ended or "end unknown"
 
 

@@ -181,7 +181,7 @@ def _registry(own: Path | None) -> Registry:
 
 
 MORE_COLUMNS = ("engine", "licence", "from")
-"""What is left out of the list where a terminal is too narrow."""
+"""Columns that are left out of the list where a terminal is too narrow."""
 
 
 def _models_table(title: str, rows: Sequence[Mapping[str, object]], more: Sequence[str]) -> Table:

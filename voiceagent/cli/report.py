@@ -69,7 +69,7 @@ def report(last: int, call_id: str, profile: str, leg: str | None, budgets_path:
 
 
 def _name(turn: TurnReport) -> str:
-    """Of the turns that are judged together: the profile's; that of another leg than the page's stands behind it."""
+    """The name of the turns that are judged together: the profile's; that of another leg than the page's stands behind it."""
     return turn.profile if turn.leg is LegKind.WEBRTC else f"{turn.profile}/{turn.leg}"
 
 
@@ -93,7 +93,7 @@ def _table(profile: str, turns: int, stages: Sequence[StageComparison]) -> Table
 
 
 def _waits(turns: Sequence[TurnReport]) -> list[Wait]:
-    """What the callers waited for from voice to voice."""
+    """The callers' waits from voice to voice."""
     return [turn.wait for turn in turns if turn.wait is not None and not turn.wait.typed]
 
 

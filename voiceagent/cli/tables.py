@@ -21,7 +21,7 @@ def plain_table(title: str, *columns: str, right: tuple[str, ...] = ()) -> Table
 
 
 def fits(table: Table) -> bool:
-    """Whether the table's longest words have room in the terminal's lines."""
+    """True if the table's longest words have room in the terminal's lines."""
     console = Console()
     return not console.is_terminal or _measured(table).minimum <= console.width
 
