@@ -1,5 +1,5 @@
-"""What works on this machine, and what to do about what does not. Each check looks at one thing that the server needs, and
-reports it in one line. The last one of the agent starts it as `serve` does, so that both refuse the same."""
+"""Checks of this machine, and advice for what does not work. Each check looks at one thing that the server needs, and reports it
+in one line. The last one of the agent starts it as `serve` does, so that both refuse the same."""
 
 from __future__ import annotations
 

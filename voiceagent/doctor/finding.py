@@ -1,4 +1,4 @@
-"""What a check of `voiceagent doctor` looks at, and what it finds."""
+"""The subjects and findings of the checks of `voiceagent doctor`."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Finding:
     name: str
     status: Status
     detail: str
-    """What was found, in one line."""
+    """The finding, in one line."""
     advice: str = ""
-    """What to do about it; empty when nothing need be done, or when `detail` says it."""
+    """The remedy; empty when nothing need be done, or when `detail` says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,12 @@ class Settings:
 
 
 class Served:
-    """What would be served with these settings. Each part is read when it is first asked for."""
+    """The agent and parts that would be served with these settings. Each part is read when it is first asked for."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.is_silent = False
-        """Whether the language model was found not to answer."""
+        """True if the language model was found not to answer."""
 
     @cached_property
     def agent(self) -> AgentConfig:
