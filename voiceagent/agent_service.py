@@ -67,12 +67,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Weakness:
-    """What callers will suffer from, although the server starts."""
+    """A weakness that callers will suffer from, although the server starts."""
 
     problem: str
     advice: str = ""
     is_failure: bool = False
-    """Whether no call is answered until it is mended."""
+    """True if no call is answered until it is mended."""
 
 
 def silent_model(error: EngineError) -> Weakness:
@@ -93,7 +93,7 @@ class AgentService:
     keys: tuple[str, ...] = ()
     operator_keys: tuple[str, ...] = ()
     event_logs: int = 0
-    """How many calls' event logs, which hold what was said, are kept; 0: none."""
+    """The number of calls whose event logs, which hold what was said, are kept; 0: none."""
     tell: Callable[[Weakness], None] = _log_weakness
     """Called for each weakness that the start finds."""
 
@@ -178,7 +178,7 @@ class AgentService:
                     stack.push_async_callback(close)
 
     def _about(self, tools: ToolSet) -> Callable[[], dict[str, object]]:
-        """What `about` says; it is made anew only when an MCP server has reported its tools."""
+        """Returns the function behind `about`. It builds its answer anew only when an MCP server has reported its tools."""
         made: dict[tuple[str, ...], dict[str, object]] = {}
 
         def tell() -> dict[str, object]:
@@ -271,7 +271,7 @@ def _offered_session() -> Iterator[None]:
 
 
 def _speech(agent: AgentConfig, engines: Engines) -> AgentSpeech:
-    """How the agent speaks. Raises ConfigError."""
+    """The agent's speech. Raises ConfigError."""
     first = agent.spoken_languages[0]
     phrases, own = agent.phrases, language(first).sayings
     by_name = {"greeting": phrases.greeting}

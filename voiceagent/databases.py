@@ -24,5 +24,5 @@ def open_patiently(opened: Callable[[], sqlite3.Connection], within_s: float) ->
 
 
 def is_locked(error: sqlite3.Error) -> bool:
-    """Whether SQLite says that another holds the file, so that it may be free later. An error that we raise has no code."""
+    """True if SQLite reports that another holds the file, so that it may be free later. An error that we raise has no code."""
     return (getattr(error, "sqlite_errorcode", 0) & 0xFF) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)

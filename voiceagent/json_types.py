@@ -1,5 +1,5 @@
-"""What JSON is in types. A function that hands a JSON value on, writes it or asks for its type takes `object`. A function that
-reads deep inside an object takes a `JsonObject`."""
+"""The types of JSON. A function that hands a JSON value on, writes it or asks for its type takes `object`. A function that reads
+deep inside an object takes a `JsonObject`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `voiceagent serve` logs, to standard error. Its own lines follow `--log-level`. Other libraries' lines do too, except
+"""The log of `voiceagent serve`, on standard error. Its own lines follow `--log-level`. Other libraries' lines do too, except
 those of libraries that speak HTTP, which write addresses, headers and bodies at levels below a warning. Known secrets are removed
 from every line. A line a turn is logged at the default level, too."""
 

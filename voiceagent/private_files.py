@@ -12,7 +12,7 @@ from pathlib import Path
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 KEPT = ("turns.sqlite3*", "calls", "calls/*", "context", "context/*")
-"""What a server keeps in its data folder."""
+"""Files that a server keeps in its data folder."""
 
 log = logging.getLogger(__name__)
 

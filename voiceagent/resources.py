@@ -1,4 +1,4 @@
-"""Where the files that ship with voiceagent are: beside the package in a checkout, inside it in an installed wheel."""
+"""The folder of the files that ship with voiceagent: beside the package in a checkout, inside it in an installed wheel."""
 
 from __future__ import annotations
 

@@ -17,14 +17,14 @@ import yaml
 from voiceagent.errors import ConfigError
 
 LIKENESS = 0.65
-"""How much a word must be like a known one to be taken for it, from 0 to 1."""
+"""The likeness to a known word from which a word is taken for it, from 0 to 1."""
 _T = TypeVar("_T")
 MAX_SHOWN_CHARACTERS = 40
 """Longer values are not repeated in messages."""
 
 
 def did_you_mean(word: object, known: Collection[str]) -> str:
-    """What was probably meant by an unknown word, as the end of a message; empty if nothing is near."""
+    """The word that was probably meant by an unknown one, as the end of a message; empty if nothing is near."""
     folded = {one.casefold(): one for one in known}
     near = get_close_matches(str(word).casefold(), folded, 1, LIKENESS)
     return f"; did you mean {folded[near[0]]}?" if near else ""
@@ -68,11 +68,11 @@ class _Place:
     value: object
     node: yaml.Node
     at: yaml.Node
-    """Whose line is named: the key's, if it has one."""
+    """The node whose line a message names: the key's, if it has one."""
 
     @property
     def refusal(self) -> str:
-        """Why its type does not take the value; empty if it does."""
+        """The reason for which its type does not take the value; empty if it does."""
         return _refusal(self.value, self.kind)
 
 
@@ -172,7 +172,7 @@ def options_of(options: Mapping[str, object], kind: type[_T], engine: str) -> _T
 
 
 def _nearest_option(value: object, kind: object) -> str:
-    """What was probably meant by the first unknown key, as the end of a message."""
+    """The key that was probably meant by the first unknown one, as the end of a message."""
     bare = _bare(kind, value)
     if not _is_struct(bare) or not isinstance(value, Mapping):
         return ""
@@ -241,7 +241,7 @@ def _children(place: _Place) -> Iterator[_Place]:
 
 
 def _elsewhere(name: str, whole: object) -> str:
-    """Where a setting of this name belongs, as the end of a message; empty if nowhere."""
+    """The place where a setting of this name belongs, as the end of a message; empty if nowhere."""
     for outer, kind in _fields(whole).items():
         if name in _fields(_struct_in(kind)):
             return f"; did you mean {outer}.{name}?"
@@ -266,7 +266,7 @@ def _choices(place: _Place) -> str:
 
 
 def _quotes(place: _Place) -> str:
-    """What to do about a word that YAML takes for something else, such as the language `no`; empty if it is none."""
+    """The remedy for a word that YAML takes for something else, such as the language `no`; empty if it is none."""
     if _bare(place.kind, place.value) is not str or not isinstance(place.node, yaml.ScalarNode) or not place.node.value:
         return ""
     return "" if isinstance(place.value, str) else f'; if the word is meant, put it in quotes: "{place.node.value}"'
@@ -280,7 +280,7 @@ def _key_named_first(message: str, node: yaml.Node) -> yaml.Node | None:
 
 
 def _may_show(place: _Place) -> bool:
-    """Whether a value may stand in a message: no long text, and no text in place of something else, which may be a secret."""
+    """True if a value may stand in a message: no long text, and no text in place of something else, which may be a secret."""
     if isinstance(place.value, str):
         return len(place.value) <= MAX_SHOWN_CHARACTERS and not _is_mapping(_bare(place.kind, {}))
     return isinstance(place.value, bool | int | float) or place.value is None

@@ -31,7 +31,7 @@ class TaskOwner:
         self.start(work, name).add_done_callback(_log_error)
 
     def __len__(self) -> int:
-        """How many run."""
+        """The number of running tasks."""
         return sum(not task.done() for task in self._running)
 
     async def finished(self, timeout_s: float | None = None) -> None:

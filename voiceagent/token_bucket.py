@@ -17,7 +17,8 @@ class TokenBucket:
         self._at_s: float | None = None
 
     def left(self, now_s: float) -> float:
-        """What can be taken now; below zero after a `charge` of more than there was. A clock that goes back adds nothing."""
+        """The amount that can be taken now; below zero after a `charge` of more than there was. A clock that goes back adds
+        nothing."""
         if self._at_s is None or now_s > self._at_s:
             passed_s = 0.0 if self._at_s is None else now_s - self._at_s
             self._left = min(self.burst, self._left + passed_s * self.rate_per_s)
@@ -37,7 +38,7 @@ class TokenBucket:
         self._left -= amount
 
     def wait_s(self, amount: float, now_s: float) -> float:
-        """How long until `amount` is there; infinite for more than it ever holds."""
+        """The time until `amount` is there; infinite for more than it ever holds."""
         missing = amount - self.left(now_s)
         if missing <= 0:
             return 0.0
@@ -52,14 +53,14 @@ class Meter:
     def __init__(self, work: TokenBucket, patience: TokenBucket) -> None:
         self.exhausted = False
         self.refusals = 0
-        """How often something was refused."""
+        """The number of refusals."""
         self.refused = 0.0
-        """How much of it, in the buckets' unit."""
+        """The amount refused, in the buckets' unit."""
         self._work = work
         self._patience = patience
 
     def admit(self, amount: float, now_s: float) -> bool:
-        """Whether `amount` of work may be done now."""
+        """True if `amount` of work may be done now; takes it, or counts a refusal."""
         if not self.exhausted and self._work.take(amount, now_s):
             return True
         self.refuse(amount, now_s)
@@ -73,6 +74,6 @@ class Meter:
             self.exhausted = True
 
     def give_up(self) -> None:
-        """What came cannot be a mistake: the peer is `exhausted` at once."""
+        """Exhausts the peer at once, for a message that cannot be a mistake."""
         self.refusals += 1
         self.exhausted = True
