@@ -111,7 +111,7 @@ class MediaPorts:
         return cls(ports, settings.bind, address) if ports or settings.bind or address else ANY_PORT
 
     def local(self, addresses: Sequence[str]) -> list[str]:
-        """On which of the machine's addresses audio is taken."""
+        """The addresses of the machine on which audio is taken."""
         return [self.bind] if self.bind else list(addresses)
 
     def open(self, address: str) -> socket.socket:
