@@ -201,7 +201,7 @@ class AgentService:
 
     async def _warm(self, probes: Mapping[EngineName, Probe], health: EngineHealth) -> None:
         """Use each engine once, so that the first caller does not pay for lazy loading. A language model that does not answer
-        yet, such as one on a server that is not up, is told and does not keep the server from starting."""
+        yet, such as one on a server that is not up, is logged and does not keep the server from starting."""
         await probes["stt"]()
         await probes["tts"]()
         try:

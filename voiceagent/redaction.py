@@ -1,6 +1,6 @@
 """The second line of defence of secrets. Values that are known to be secret, because of where the settings and the environment
-keep them, are removed from what is logged, told to a language model or shown to a client. The first line is that no secret gets
-there: errors of other libraries and bodies of other servers go only to the log."""
+keep them, are removed from everything that is logged, sent to a language model or shown to a client. The first line is that no
+secret gets there: errors of other libraries and bodies of other servers go only to the log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _known: set[str] = set()
 
 
 def keep_secret(*values: str) -> None:
-    """From now on, remove these values."""
+    """Remove these values from now on."""
     for value in values:
         forms = {value, unquote(value), json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
         _known.update(form for form in forms if len(form) >= MIN_SECRET_CHARACTERS)

@@ -61,7 +61,7 @@ def compose(text: str, source: object) -> yaml.Node | None:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A value in the file: its name such as `turn.judges[0]`, its type, what it is, and where it stands."""
+    """A value in the file: its name such as `turn.judges[0]`, its type, its value and its place."""
 
     name: str
     kind: object

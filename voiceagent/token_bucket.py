@@ -1,5 +1,5 @@
 """A token bucket: amounts may be taken in a burst, but in the long run no faster than it is refilled (RFC 2697 §3 describes it
-for networks). A meter is two of them, and tells a sender of one burst from a sender that goes on. Pure: times come in."""
+for networks). A meter is two of them, and distinguishes a sender of one burst from a sender that goes on. Pure: times come in."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Script:
     voice: ChosenVoice | None
     """None: the best for the server."""
     barge_in_s: float | None
-    """Every second utterance interrupts the reply to the one before it, so long after its first audio."""
+    """The time after a reply's first audio at which every second utterance interrupts it; None: none does."""
     waits_for_greeting: bool | None
     """None: if the server says that the agent greets."""
     timeout_s: float

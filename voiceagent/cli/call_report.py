@@ -209,7 +209,7 @@ def _times(exchange: Exchange) -> Iterator[str]:
 
 
 def write(outcome: CallSoFar, record: Path | None, json_path: Path | None) -> bool:
-    """Write what was asked for, as far as the call went. Returns whether all could be written; what could not is told."""
+    """Write what was asked for, as far as the call went. Returns True if all could be written; failures are reported."""
     problems = []
     if record is not None:
         try:

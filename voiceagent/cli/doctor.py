@@ -1,4 +1,4 @@
-"""`voiceagent doctor`: what works on this machine and what to do about what does not."""
+"""`voiceagent doctor`: checks of this machine, and advice for what does not work."""
 
 from __future__ import annotations
 

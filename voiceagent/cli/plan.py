@@ -1,4 +1,4 @@
-"""`voiceagent plan`: how many calls a language model and a GPU carry, and what limits them."""
+"""`voiceagent plan`: the number of calls that a language model and a GPU carry, and its limit."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def _actions(actions: tuple[Action, ...]) -> str:
 
 
 def _brief(thing: Event | Action) -> str:
-    """Its name and its fields. Of a list only the length is told."""
+    """The thing's name and its fields. A list is shown by its length only."""
     values = ((part.name, getattr(thing, part.name)) for part in fields(thing) if part.name != "at_ms")
     told = " ".join(f"{name}={_value(value)}" for name, value in values)
     return f"{type(thing).__name__}({told})"

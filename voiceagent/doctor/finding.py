@@ -74,7 +74,7 @@ class Served:
 
 
 Found = tuple[Status, str, str]
-"""One outcome: its status, what was found, in one line, and what to do; empty when nothing need be done, or when it was said."""
+"""One outcome: its status, the finding, in one line, and the remedy; empty when nothing need be done, or when it was said."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     filler_after_ms: Milliseconds = int(RULES.limits.filler_after_ms)
     """A tool without a result after this time is bridged with one of `phrases.fillers` or of its own. 0: never."""
     tool_timeout_s: Timeout = 10.0
-    """A tool that runs longer is ended, and the model is told so."""
+    """A tool that runs longer is ended, and the model is informed."""
     max_chunks: Annotated[int, msgspec.Meta(ge=0, le=50)] = RULES.memory.max_chunks
     """The most pieces of documents that a turn's prompt may take in."""
     max_chunk_characters: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = RULES.memory.max_chunk_characters
@@ -155,17 +155,17 @@ class PromptSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     context: str | None = None
     """Put in front of what documents say."""
     tool_interrupted: str | None = None
-    """In place of a tool's result: it was ended with its reply."""
+    """Takes the place of a tool's result: it was ended with its reply."""
     tool_pending: str | None = None
-    """In place of a result that the reply does not wait for."""
+    """Takes the place of a result that the reply does not wait for."""
     tool_running: str | None = None
-    """In place of a result: the tool goes on after its reply was cancelled."""
+    """Takes the place of a result: the tool goes on after its reply was cancelled."""
     tool_not_confirmed: str | None = None
-    """In place of a result: the caller is asked first."""
+    """Takes the place of a result: the caller is asked first."""
     tool_other_unconfirmed: str | None = None
-    """In place of a result: the caller is asked about another one first."""
+    """Takes the place of a result: the caller is asked about another one first."""
     tool_not_asked_for: str | None = None
-    """In place of a result: the caller's words asked for nothing, so the tool did not run."""
+    """Takes the place of a result: the caller's words asked for nothing, so the tool did not run."""
 
 
 KEY_GOES = "put the key into an environment variable and name that with api_key_env"

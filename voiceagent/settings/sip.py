@@ -66,8 +66,8 @@ class SipSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     comfort_noise_dbov: Annotated[float, msgspec.Meta(ge=-70, le=-45)] | None = None
     """The level of the noise that callers hear while nobody speaks, such as -65; null: silence."""
     transfers: Mapping[str, str | TransferTarget] = {}
-    """To whom the agent may transfer a call, by the name that it is told: `sales: sip:200@pbx.example.org`. An address alone is
-    a blind transfer."""
+    """The people to whom the agent may transfer a call, by the name for the agent: `sales: sip:200@pbx.example.org`. An address
+    alone is a blind transfer."""
     send_keys: bool = False
     """True if the agent may press keys, as a tool: for menus of those whom it calls."""
 

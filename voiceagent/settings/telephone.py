@@ -34,7 +34,7 @@ class VoicemailSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     message: str = ""
     """The message that is left, word for word."""
     wait_for_beep_s: Annotated[float, msgspec.Meta(ge=1, le=120)] = 25.0
-    """A machine that neither beeps nor falls silent for so long gets its message anyway."""
+    """The time after which a machine that neither beeps nor falls silent gets its message anyway."""
 
     def __post_init__(self) -> None:
         if self.action == "leave_message" and not self.message.strip():
@@ -45,7 +45,7 @@ class HumanSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A caller who asks for a person is transferred to one, without the language model."""
 
     transfer: str = ""
-    """To whom, by a name of `telephony.transfers` or `telephony.sip.transfers`; empty: nobody is transferred."""
+    """The person's name in `telephony.transfers` or `telephony.sip.transfers`; empty: nobody is transferred."""
     key: Annotated[str, msgspec.Meta(pattern="^[0-9*]?$")] = "0"
     """The key that asks for a person when it is pressed alone; empty: no key does."""
 
@@ -110,12 +110,12 @@ class TelephonySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     audiosocket_peers: tuple[str, ...] = ()
     """The addresses that may connect there; required unless it is loopback."""
     transfers: Mapping[str, str] = {}
-    """To whom calls may be transferred, by the name that the agent is told: `sales: "+15550100"`, or a SIP address. This works
+    """The people to whom calls may be transferred, by the name for the agent: `sales: "+15550100"`, or a SIP address. This works
     for `sip` and for some vendors; see docs/phone-calls.md."""
     send_keys: bool = False
     """True if the agent may press keys, as a tool, on SIP and Plivo: for menus of those whom it calls."""
     human: HumanSettings = HumanSettings()
-    """To whom a caller is transferred who asks for a person."""
+    """The person to whom a caller is transferred who asks for one."""
     recording: RecordingSettings = RecordingSettings()
     """The recording of calls; off without a folder."""
     gain_db: Annotated[float, msgspec.Meta(ge=-30, le=20)] = 0.0

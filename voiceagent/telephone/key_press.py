@@ -1,6 +1,6 @@
-"""One press of a telephone's key, as far as its packets have arrived (RFC 4733 §2.3, §2.5.1), and whether another is part of
-it. By the standard all packets of a press have one timestamp, and a press of more than 8 s is cut into segments. Some senders
-give each packet a timestamp of its own. Then the sequence, the duration, the marker and the release tell presses apart. Pure."""
+"""One press of a telephone's key, as far as its packets have arrived (RFC 4733 §2.3, §2.5.1), and whether another is part of it.
+By the standard all packets of a press have one timestamp, and a press of more than 8 s is cut into segments. Some senders give
+each packet a timestamp of its own. Then the sequence, the duration, the marker and the release distinguish presses. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class KeyEvent:
     duration: int
     timestamp: int
     sequence: int | None
-    """Without its wrap; None where it is unknown."""
+    """The sequence number without its wrap; None where it is unknown."""
     is_marked: bool
     """True if the packet is marked as the first of its press."""
     last_audio: int | None = None
@@ -49,7 +49,7 @@ class KeyPress:
         self.changes_stamp = changes_stamp
         """True if the sender gives packets of one press different timestamps."""
         self._first = self._last = packet
-        """In the order in which they were sent."""
+        """The packets at both ends, in the order in which they were sent."""
         self._is_released = packet.is_release
 
     def holds(self, packet: KeyEvent) -> bool:
@@ -135,10 +135,10 @@ class KeyPress:
 
 
 def _stamps(one: KeyEvent, other: KeyEvent) -> int:
-    """From one timestamp to the other, in samples; they wrap at 2^32."""
+    """The distance from one timestamp to the other, in samples; they wrap at 2^32."""
     return (other.timestamp - one.timestamp + 0x8000_0000 & 0xFFFF_FFFF) - 0x8000_0000
 
 
 def _gap(one: KeyEvent, other: KeyEvent) -> int:
-    """From one to the other in the sequence; 0 where it is unknown."""
+    """The distance from one to the other in the sequence; 0 where it is unknown."""
     return other.sequence - one.sequence if one.sequence is not None and other.sequence is not None else 0

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 TERMINATOR = "#"
 PAUSE_S = 2.0
 MAX_KEYS = 32
-"""A longer number ends after so many keys."""
+"""The most keys of a number; a longer one ends there."""
 
 
 @dataclass(frozen=True, slots=True)

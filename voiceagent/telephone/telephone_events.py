@@ -1,5 +1,5 @@
-"""A telephone's keys in RTP (RFC 4733 §2). A press is a run of packets with one timestamp. Each packet tells how long the key is
-down so far. The last packet says that it was released, and is sent three times. Pure."""
+"""A telephone's keys in RTP (RFC 4733 §2). A press is a run of packets with one timestamp. Each packet has the time that the key
+is down so far. The last packet marks the release, and is sent three times. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Admission control: how many calls the server carries at once. The limits are a number, the memory that their conversations will
-take in the language model, and the load of the event loop. A call that would make all others stutter waits for a place, or is
-refused at signalling, while the caller can still be told. The cost of a call shows only once its caller talks. So few calls are
-let in at a time: their cost is seen before more come."""
+"""Admission control: a limit on the calls that the server carries at once. The limits are a number, the memory that their
+conversations will take in the language model, and the load of the event loop. A call that would make all others stutter waits for
+a place, or is refused at signalling, while the caller can still be informed. The cost of a call shows only once its caller talks.
+Few calls are let in at a time, therefore: their cost is seen before more come."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 RETRY_AFTER_S = 15
 BUSY_RETRY_AFTER_S = 5
 CARRIED_ANYWAY = 4
-"""With no more calls than this, it is not the calls that make the event loop late."""
+"""The number of calls that are carried although the event loop is late: so few are not the cause."""
 YOUNG_S = 3.0
 """The time until a call's cost shows: the greeting, the first words."""
 MAX_YOUNG = 8
@@ -72,7 +72,7 @@ class Admission:
         self.fit(capacity)
 
     def fit(self, capacity: KvCapacity | None) -> None:
-        """Carry no more calls than the language model reports memory for (None: it cannot tell), and no more than the settings
+        """Carry no more calls than the language model reports memory for (None: it reports none), and no more than the settings
         say. Raises ConfigError when not even one fits."""
         settings = self.settings
         known = [tokens for tokens in (capacity.tokens if capacity else 0, settings.kv_tokens) if tokens]

@@ -1,5 +1,5 @@
 """Draining: the server takes no new calls, and its calls end by themselves. When the last has ended, the server has nothing left
-to do. So a server is updated without cutting off anybody's call."""
+to do. A server can thus be updated without cutting off anybody's call."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The load of the event loop: how much of the last seconds it was at work, and how late it ran its timers, which pace the audio
-of all calls. Under pressure first nothing speculative is begun, then no more calls are taken."""
+"""The load of the event loop: the share of the last seconds in which it was at work, and the delay of its timers, which pace the
+audio of all calls. Under pressure first nothing speculative is begun, then no more calls are taken."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Beat:
 
 
 class Pressure:
-    """From 1 on, the server is full whatever its number of calls. From `SpeculationRules.busy_load` on, nothing speculative is
-    begun."""
+    """The pressure on the event loop. At a level of 1, the server is full whatever its number of calls. From
+    `SpeculationRules.busy_load` on, nothing speculative is begun."""
 
     def __init__(self) -> None:
         self.level = 0.0

@@ -122,7 +122,7 @@ class HttpConnection(web.RequestHandler):
         return phase.value if limit_s is not None and now_s - self.since_s >= limit_s else ""
 
     def let_go(self, reason: str) -> None:
-        """Close now, whatever is still to be sent. If a request was begun and not answered, the client is told so."""
+        """Close now, whatever is still to be sent. A client whose request was begun and not answered is informed."""
         phase, wire, self._wire = self.phase, self._wire, None
         self._owner.forget(self, reason)
         if wire is None:

@@ -89,7 +89,7 @@ class Listening:
 def _begun(
     handle: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], connections: Connections
 ) -> Callable[..., Awaitable[web.StreamResponse]]:
-    """The handler of all requests. It tells the connection that a request has come, and delays clients that ask too fast."""
+    """The handler of all requests. It informs the connection that a request has come, and delays clients that ask too fast."""
 
     async def begin(request: web.BaseRequest) -> web.StreamResponse:
         if isinstance(request.protocol, HttpConnection):

@@ -31,7 +31,7 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-"""`no-cache` means: ask again each time, and be told 304 when the entity tag still fits."""
+"""`no-cache` means: ask again each time, and get 304 when the entity tag still fits."""
 
 
 def serve_page(folder: Path) -> Handler:

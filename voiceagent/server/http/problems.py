@@ -17,7 +17,7 @@ _CODES = {404: "not_found", 405: "method_not_allowed", 413: "request_too_large"}
 
 
 class Problem(VoiceAgentError):
-    """A request that is answered with an error. `retry_after_s` tells the client when to try again."""
+    """A request that is answered with an error. `retry_after_s` is the time after which the client may try again."""
 
     def __init__(
         self, status: int, code: str, message: str, *, param: str | None = None, retry_after_s: int | None = None

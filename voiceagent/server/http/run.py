@@ -30,7 +30,7 @@ EXIT_WITHIN_S = 4.5
 """Counted from the signal. What has not ended by then (a model that is being loaded) is not waited for."""
 EXIT_LATE = 1
 THREADS = min(32, (os.cpu_count() or 1) + 4)
-"""As many threads as asyncio takes by itself."""
+"""The number of threads that asyncio takes by itself."""
 
 
 async def serve(

@@ -30,8 +30,7 @@ class Slowing:
         self._waiting = 0
 
     async def refused(self, address: str) -> bool:
-        """Something wrong came from `address`. Returns when it may be answered; False if the client is to be told to come back
-        later."""
+        """Wait until a refusal of `address` may be answered. Returns False if the client is to be asked to come back later."""
         if self._bucket(address).take(1.0, asyncio.get_running_loop().time()):
             return True
         if self._waiting >= MAX_WAITING:

@@ -26,7 +26,7 @@ NAMES: Mapping[EngineName, str] = {"stt": "speech recognition", "llm": "the lang
 MAX_FAILURES = 3
 """The failures in a row after which an engine is down, although it works when it is probed by itself."""
 SILENT_S = 5.0
-"""A language model that is asked by itself fails if nothing comes from it for so long, not even a sign that it thinks."""
+"""Longest silence of a language model that is probed by itself, without even a sign that it thinks. After it the model fails."""
 TOO_LATE = "too_late"
 
 

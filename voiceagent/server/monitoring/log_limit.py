@@ -1,5 +1,5 @@
-"""A limit on the log: so many lines of one kind in a period, then one line that says how many more there were. So clients that
-make a server complain cannot fill its disk. That one line always comes: when the period is over, or at the end of the process."""
+"""A limit on the log: a number of lines of one kind in a period, then one line with the number of further ones. Clients that make
+a server complain cannot fill its disk. That one line always comes: when the period is over, or at the end of the process."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class LimitedHandler(logging.Handler):
         self.close()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a line, or count it. What was counted in a period that is over is told first."""
+        """Write a line, or count it. The count of a period that is over is logged first."""
         now_s = self._clock()
         key = (record.name, record.levelno, record.pathname, record.lineno)
         kind = self._kinds.get(key)
@@ -91,7 +91,7 @@ class LimitedHandler(logging.Handler):
         super().close()
 
     async def tell_from_time_to_time(self) -> AsyncIterator[None]:
-        """While this is open, totals are told when their periods are over, also if no further line of their kind comes."""
+        """Logs totals while this is open, when their periods are over, also if no further line of their kind comes."""
 
         async def tell() -> None:
             while True:

@@ -149,7 +149,7 @@ class Metrics(Collector):
         _count(self.context, outcome)
 
     def turn_judged(self, outcome: str) -> None:
-        """A turn judge was asked: told, unknown, failed or too_late."""
+        """A turn judge was asked; the outcome is told, unknown, failed or too_late."""
         _count(self.judgements, outcome)
 
     def withheld(self, direction: str, rule: str) -> None:

@@ -1,7 +1,7 @@
-"""Tells an answering machine from a person who answers a call that we made, by the first seconds. A person says a few words and
-waits, asks, or offers to take a message. A machine goes on, says what machines say, and beeps. Who has waited once is a machine
-only with its beep; who is in doubt is a person. Nothing waits for the verdict: until then the call goes on as with a person.
-Pure: time is counted in frames."""
+"""Distinguishes an answering machine from a person who answers a call that we made, by the first seconds. A person says a few
+words and waits, asks, or offers to take a message. A machine goes on, uses a machine's phrases, and beeps. A speaker who has
+waited once is a machine only with its beep; a doubtful one is a person. Nothing waits for the verdict: until then the call goes
+on as with a person. Pure: time is counted in frames."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ class MachineLimits:
     joined: float = 1_000.0
     """Speech with shorter pauses is one stretch. A person who has answered waits longer."""
     long: float = 5_000.0
-    """A stretch that lasts longer is a machine's, unless its words are a person's …"""
+    """A stretch that lasts longer is a machine's, unless its words are a person's."""
     settled: float = 800.0
-    """… which are looked at once so much silence has followed …"""
+    """The silence after such a stretch at which its words are looked at."""
     longest: float = 8_000.0
-    """… or the stretch has lasted so long."""
+    """The length of a stretch at which its words are looked at without that silence."""
     absent: float = 3_000.0
     """The length of a stretch from which on words count that a person may say, too."""
     watched: float = 30_000.0
-    """After so long from the first words, nothing changes the verdict."""
+    """The time from the first words after which nothing changes the verdict."""
     silent: float = 4_000.0
-    """A machine that says nothing for so long is recording, even if no beep was heard."""
+    """The silence of a machine after which it is recording, even if no beep was heard."""
 
 
 LIMITS = MachineLimits()

@@ -1,5 +1,5 @@
-"""Tells the operator's own server how a telephone call went, once it is over: one signed POST of JSON a call, tried again for a
-while where it is not taken. What was said is in it only where the settings ask for it."""
+"""Reports to the operator's own server how a telephone call went, once it is over: one signed POST of JSON a call, tried again
+for a while where it is not taken. The transcript is in it only where the settings ask for it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MAX_WAITING = 256
 """Results that wait to be sent, those that are tried again among them; then the oldest is let go."""
 SENDERS = 4
 BACK_OFF_S = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-"""After each attempt that failed; after the last of them a result is given up."""
+"""Waits after each attempt that failed; after the last of them a result is given up."""
 TIMEOUT_S = 10.0
 CLOSING_S = 3.0
 """Longest wait of the server's end for results that are still to be sent."""
@@ -76,7 +76,7 @@ class CallResults:
                 self._senders.start_alone(self._send_all(), "call results")
 
     async def close(self) -> None:
-        """Send what waits, for a moment; what is left is told and lost."""
+        """Send the waiting results, for a moment; the rest are logged and lost."""
         if self._client is None:
             return
         with contextlib.suppress(TimeoutError):
@@ -162,7 +162,7 @@ class ResultOf(PhoneFeature):
         self._call_id = call.call_id
 
     def stepped(self, event: Event, actions: tuple[act.Action, ...]) -> None:
-        """Note what is told afterwards."""
+        """Note the events that are reported afterwards."""
         self._last_ms = max(self._last_ms, event.at_ms)
         for action in actions:
             match action:

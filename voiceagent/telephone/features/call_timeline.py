@@ -1,5 +1,5 @@
-"""Both sides of a call on one clock: the caller left, the agent right. Pieces come as they are heard and played; what is taken
-out is whole stretches in which both sides stand where they belong. Pure."""
+"""Both sides of a call on one clock: the caller left, the agent right. Pieces come as they are heard and played. Whole stretches
+are taken out, in which both sides stand where they belong. Pure."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class CallTimeline:
 
     def __init__(self) -> None:
         self._pieces: dict[str, list[tuple[int, NDArray[np.int16]]]] = {side: [] for side in SIDES}
-        """Those that were not taken yet, each with its start."""
+        """The pieces that were not taken yet, each with its start."""
         self._sides = {side: _Side() for side in SIDES}
         self._taken = 0
 

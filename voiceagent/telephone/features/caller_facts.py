@@ -24,7 +24,7 @@ class CallerFacts(PhoneFeature):
         self._facts = facts
 
     def change(self, agent: AgentConfig) -> AgentConfig:
-        """With the facts behind the instructions."""
+        """The agent, with the facts behind its instructions."""
         who = {"caller": self._facts.caller, "called": self._facts.called}
         told = {**who, **self._facts.parameters, **who}  # a parameter may come from the caller's own SIP headers
         known = {_harmless(name): _harmless(value) for name, value in told.items() if value}
@@ -36,6 +36,6 @@ class CallerFacts(PhoneFeature):
 
 
 def _harmless(value: str) -> str:
-    """In one line, without signs that are not seen and short: a caller chooses the name that their telephone shows."""
+    """The value in one line, short and without signs that are not seen: a caller chooses the name that their telephone shows."""
     shown = "".join(sign for sign in " ".join(value.split()) if unicodedata.category(sign) not in UNSEEN)
     return shown[:MAX_TEXT]

@@ -12,7 +12,7 @@ from voiceagent.turn_taking.phone_words import PhoneWords
 MAX_WORDS = 80
 """Only the last words are searched."""
 ALIKE_LETTERS = 6
-"""A word of at least so many letters may differ in one letter. Machines sound poor, so recognisers mishear them."""
+"""The least length of a word that may differ in one letter. Machines sound poor, so recognisers mishear them."""
 QUESTION = "?"
 
 
@@ -26,7 +26,7 @@ class Speaker(Enum):
     """Somebody who asks, or speaks of another one, as machines seldom do."""
     MACHINE = "machine"
     LIKE_MACHINE = "like a machine"
-    """A machine, if the sentence is over: a person may go on with what tells them."""
+    """A machine, if the sentence is over: a person may go on with words that reveal them."""
     ABSENT = "absent"
     """Somebody says that they are not there, which a machine does, or a person for another one."""
     SCREENING = "screening"

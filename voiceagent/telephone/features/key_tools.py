@@ -79,7 +79,7 @@ class CollectDigits(Tool):
     may also say it, or something else."""
 
     def __init__(self, collect: Callable[[KeyRule], None], words: PhoneWords) -> None:
-        """`collect` tells the keypad how the next number ends."""
+        """`collect` sets the keypad's rule for the next number."""
         self.name = COLLECT_DIGITS
         self.description = words.collect_digits
         self.policy = ToolPolicy("idempotent")

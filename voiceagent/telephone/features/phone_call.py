@@ -48,7 +48,7 @@ class PhoneServices:
         return PhoneCall(agent, inner, features, tuple(tool for feature in features for tool in feature.tools()))
 
     def _features(self, agent: AgentConfig, leg: PhoneLeg, parts: AgentParts) -> list[PhoneFeature]:
-        """In the order in which they change the agent, wrap the leg and bring tools."""
+        """The features, in the order in which they change the agent, wrap the leg and bring tools."""
         recording = self.recordings.of(agent, leg)
         features: list[PhoneFeature | None] = [
             ResultOf(self.results, leg, recording) if self.results.settings.url else None,

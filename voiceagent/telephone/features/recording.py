@@ -1,5 +1,5 @@
 """Records a call where the operator has it so: both sides, on one clock, into a file that is written while the call goes on. The
-caller is told first, and may refuse where the settings let them."""
+caller is informed first, and may refuse where the settings let them."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ WRITTEN_EVERY_S = 1.0
 BEHIND_S = 0.5
 """The age before which audio is not written yet: the agent's may be dropped."""
 LATE_S = 6.0
-"""The caller's audio that is missing may come late, all at once: so long its place is not written yet."""
+"""The delay up to which the caller's missing audio may come, all at once: its place is not written before."""
 MAX_WAITING_S = 30.0
-"""A disk that is behind by so much ends the recording."""
+"""The delay of a disk that ends the recording."""
 FINISHED_S = 10.0
 """Longest wait of a call's end for the recording to be written."""
 ANNOUNCED_AGAIN = 2
@@ -88,7 +88,7 @@ class Recording(PhoneFeature):
         self._writing = self._tasks.start(self._write(self._path), "recording")
 
     def change(self, agent: AgentConfig) -> AgentConfig:
-        """With the announcement before the greeting."""
+        """The agent, with the announcement before the greeting."""
         greeting = f"{self._settings.announcement} {agent.phrases.greeting}".strip()
         return msgspec.structs.replace(agent, phrases=msgspec.structs.replace(agent.phrases, greeting=greeting))
 
@@ -162,7 +162,7 @@ class Recording(PhoneFeature):
 
     @property
     def _now(self) -> int:
-        """In samples since the call began."""
+        """The time since the call began, in samples."""
         return int((self._clock() - self._began_s) * HEARD_HZ)
 
     @property
@@ -269,7 +269,7 @@ class StopRecording(Tool):
     """`stop_recording`: the caller does not want to be recorded and has said so. What there is of the recording is deleted."""
 
     def __init__(self, refuse: Callable[[], None], description: str, deleted: str) -> None:
-        """`refuse` ends the recording and deletes it; `deleted` is what the language model is told then."""
+        """`refuse` ends the recording and deletes it; `deleted` is the result for the language model then."""
         self.name = STOP_RECORDING
         self.description = description
         self.policy = ToolPolicy("idempotent")

@@ -59,7 +59,7 @@ class _Wav:
         self._file.close()
 
     def _write_head(self) -> None:
-        """With the sizes so far."""
+        """Write the head with the sizes so far."""
         frame_bytes = 2 * CHANNELS
         head = struct.pack("<4sI4s", b"RIFF", 36 + self._bytes, b"WAVE")
         layout = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, CHANNELS, self._rate_hz, self._rate_hz * frame_bytes, frame_bytes, 16)

@@ -55,7 +55,7 @@ class Recordings:
 
 
 def delete_old(folder: Path, keep_days: int, now_s: float) -> None:
-    """Delete the recordings that are older. What is no recording stays. Raises nothing: what cannot be deleted is told."""
+    """Delete the recordings that are older. Other files stay. Raises nothing: a file that cannot be deleted is logged."""
     for suffix in SUFFIXES.values():
         for path in folder.glob(f"rtc_*{suffix}"):
             try:

@@ -31,7 +31,7 @@ def call_cause(uri: str, code: int, reason: str) -> str:
 
 
 def registration_cause(uri: str, code: int, reason: str, password: str) -> str:
-    """The reason for which we could not register as `uri`; `password` is the environment variable that holds it."""
+    """The reason for which we could not register as `uri`; `password` names the environment variable of the password."""
     said = f"({code} {reason})".replace(" )", ")")
     if code in CREDENTIALS:
         return f"{uri}: the trunk or PBX refused our user or password {said}; check telephony.sip.user and ${password}"

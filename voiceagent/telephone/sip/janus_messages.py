@@ -30,7 +30,7 @@ class Request:
 
     @property
     def fields(self) -> JsonObject:
-        """As Janus takes it, but for session, handle and transaction."""
+        """The message as Janus takes it, but for session, handle and transaction."""
         fields: JsonObject = {"janus": "message", "body": dict(self.body)}
         return {**fields, "jsep": {"type": self.kind, "sdp": self.sdp}} if self.sdp else fields
 
@@ -143,8 +143,7 @@ class Ringing:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The call is up; `answer` is what the callee's side accepted of our offer, or empty: it was told before, or we took the
-    call."""
+    """The call is up. `answer` is what the callee's side accepted of our offer, or empty: it came before, or we took the call."""
 
     answer: str
 

@@ -26,15 +26,16 @@ from voiceagent.telephone.sip.sip_leg import SipLeg
 from voiceagent.telephone.sip.trunk import Trunk
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 30.0
-"""Before Janus, or the trunk, is tried again: each wait is twice the one before."""
+"""Waits before Janus, or the trunk, is tried again: each is twice the one before."""
 REFUSED_WAIT_S = 300.0
-"""After wrong credentials: trunks shut out who goes on with them."""
+"""The wait after wrong credentials: trunks shut out who goes on with them."""
 REGISTER_TIMEOUT_S = 40.0
 """Longer than SIP waits for an answer (32 s by RFC 3261 §17.1.1.2)."""
 STABLE_S = 30.0
-"""A session that lasted so long was no failure. The next one is tried at once."""
+"""The least length of a session that was no failure. The next one is tried at once."""
 FORGETS_S = 0.2
-"""After a call Janus still resets its line. An invitation sent by that line meanwhile has no audio, and phones reject it."""
+"""The time that Janus needs to reset its line after a call. An invitation sent by that line meanwhile has no audio, and phones
+reject it."""
 PROBLEMS = {404: "unknown_number", 410: "unknown_number", 484: "unknown_number", 604: "unknown_number"} | {
     486: "busy",
     600: "busy",
@@ -61,8 +62,8 @@ class SipService:
 
 
 def soonest(free: Sequence[SipCall], master: SipCall, now_s: float) -> SipCall:
-    """The line for a call that we make: whose last call Janus will have forgotten first. Of several not the master, to which
-    Janus gives the next call that comes in. `now_s` is the loop's clock."""
+    """The line for a call that we make: the one whose last call Janus will have forgotten first. Among equals it is not the
+    master, to which Janus gives the next call that comes in. `now_s` is the loop's clock."""
     return min(free, key=lambda line: (max(line.freed_s + FORGETS_S, now_s), line is master))
 
 

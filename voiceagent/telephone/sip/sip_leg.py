@@ -35,12 +35,12 @@ from voiceagent.telephone.telephone_events import CLOCK_HZ, KeyWriter
 from voiceagent.telephone.transfer.interface import NO_TRANSFERS, ColleagueBriefing
 
 CONNECT_TIMEOUT_S = 10.0
-"""From the moment that the call is taken."""
+"""Longest wait for the connection from the moment that the call is taken."""
 CLOSE_TIMEOUT_S = 5.0
 WORD_TIMEOUT_S = 1.0
 """Longest wait for the gateway's report of a hangup once it has closed the connection."""
 SILENCE_TIMEOUT_S = 20.0
-"""Telephones send silence too: when no packet comes for so long, and nobody holds the call, the other side has vanished."""
+"""The time without a packet after which the other side has vanished, if nobody holds the call. Telephones send silence, too."""
 WATCH_S = 0.5
 OFFER_BYTES = 4096
 """The size that an offer of the gateway's counts as. It limits what may be sent before the gateway has answered."""

@@ -72,10 +72,10 @@ class TransferAnswers:
     """The answers of one vendor's transfer."""
 
     dial: Callable[[str, str], tuple[str, str]]
-    """From a number or SIP address, and the address to tell the outcome to, the content type and the body."""
+    """Makes the content type and the body from a number or SIP address, and the address to which the outcome is reported."""
     hang_up: tuple[str, str]
     outcome: str
-    """The field that tells how dialling went."""
+    """The field that holds the outcome of dialling."""
 
 
 def _twiml_dial(target: str, after: str) -> tuple[str, str]:

@@ -1,5 +1,5 @@
-"""A TCP listener for calls of Asterisk's AudioSocket. AudioSocket has no keys. So it listens on loopback, or takes calls only
-from the addresses that are configured."""
+"""A TCP listener for calls of Asterisk's AudioSocket. AudioSocket has no keys. It listens on loopback, or takes calls only from
+the addresses that are configured."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class AudioSocketServer:
             await caller.close()
 
     async def _begin(self, caller: _Caller, wire: _Wire) -> None:
-        """Begin the call. It takes a place only once its peer has told an id and sent audio. Raises MediaError and Problem."""
+        """Begin the call. It takes a place only once its peer has sent an id and audio. Raises MediaError and Problem."""
         task = asyncio.current_task()
         assert task is not None
         self._starting[task] = wire
@@ -157,7 +157,7 @@ async def _frame(reader: asyncio.StreamReader) -> bytes:
 
 
 async def _beginning(reader: asyncio.StreamReader) -> tuple[Started, AudioSocketStream]:
-    """The call's id, and its rate, which its first audio tells. Raises MediaError."""
+    """The call's id, and its rate, which its first audio reveals. Raises MediaError."""
     try:
         async with asyncio.timeout(START_TIMEOUT_S):
             first = await _frame(reader)

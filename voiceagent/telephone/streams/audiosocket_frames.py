@@ -104,5 +104,5 @@ class AudioSocketStream:
         return ()
 
     def hang_up(self) -> tuple[str, ...]:
-        """The connection's end tells it."""
+        """No frame: the connection's end is enough."""
         return ()

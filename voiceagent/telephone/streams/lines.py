@@ -34,7 +34,7 @@ class Telephone:
     audiosocket: AudioSocket | None = None
     own_numbers: tuple[str, ...] = ()
     transfers: Mapping[str, str] = field(default_factory=dict)
-    """To whom calls may be transferred: a number or a SIP address, by name."""
+    """The people to whom calls may be transferred: a number or a SIP address, by name."""
 
     @classmethod
     def from_settings(cls, settings: TelephonySettings, environment: Mapping[str, str] = os.environ) -> Telephone:

@@ -12,7 +12,8 @@ from voiceagent.media.playout import Position
 GRACE_S = 2.0
 """A mark that is later than this will not come. The audio before it counts as played, at the time at which it must have been."""
 FORGIVEN = 3
-"""After so many missing marks in a row, the peer sends none: later marks are not waited for, until one comes in time."""
+"""The number of missing marks in a row after which the peer is taken to send none. Later marks are not waited for, until one
+comes in time."""
 MAX_REMEMBERED = 64
 """The most marks that are remembered although they were given up."""
 

@@ -24,9 +24,9 @@ AHEAD_S = 0.06
 """The lead of the peer's audio over the clock, so that our jitter is not heard. A caller may also hear that much more after a
 pause, if the peer's `clear` comes too late."""
 MARK_FRAMES = 5
-"""A mark follows the first frame and then every so many frames. So we know to 100 ms what was heard."""
+"""The number of frames between marks; the first frame has one, too. This shows to 100 ms what was heard."""
 MAX_UNPLAYED_FRAMES = 75
-"""If so many frames were sent and not played, the peer has fallen behind and gets no more."""
+"""The most frames that may be sent and not played. A peer with more has fallen behind and gets none."""
 
 Send = Callable[[str | bytes], Awaitable[None]]
 

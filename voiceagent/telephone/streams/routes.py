@@ -1,5 +1,5 @@
-"""The telephone's routes. A vendor's webhook announces a call. The answer tells the vendor where to stream the audio, and the
-call begins with that WebSocket. A webhook opens nothing unless it proves that it comes from its vendor."""
+"""The telephone's routes. A vendor's webhook announces a call. The answer gives the vendor the address to which it streams the
+audio, and the call begins with that WebSocket. A webhook opens nothing unless it proves that it comes from its vendor."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MAX_REASON_BYTES = 120
 """The longest reason of a close frame (RFC 6455 §5.5: 125 bytes with its code)."""
 
 FORGED = (403, "invalid_signature", "No vendor that is configured here has signed this, or its password is wrong.")
-"""Status, code and text of an answer. It is the same for vendors that are not configured, so it does not tell which are."""
+"""Status, code and text of an answer. It is the same for vendors that are not configured, so it does not reveal which are."""
 REPEATED = (409, "repeated_webhook", "This call was answered before; a webhook may come again only until its stream has come.")
 UNKNOWN_STREAM = (403, "unknown_stream", "No webhook told of this stream, or it has come too late or twice.")
 

@@ -27,7 +27,7 @@ class SignedRequest:
 
     method: str
     url: str
-    """With the scheme and host that the vendor was given, and the query."""
+    """The URL with the scheme and host that the vendor was given, and the query."""
     headers: Mapping[str, str]
     """Their names in lower case."""
     body: bytes
@@ -119,7 +119,7 @@ def vonage(webhook: SignedRequest, secret: str) -> str:
 
 
 def jambonz(webhook: SignedRequest, secret: str) -> str:
-    """`t=time,v1=signature`: the digits of HMAC-SHA256 over `time.body`. A GET tells nothing of the call."""
+    """`t=time,v1=signature`: the digits of HMAC-SHA256 over `time.body`. A GET reports nothing of the call."""
     pairs = [part.partition("=") for part in webhook.headers.get("jambonz-signature", "").split(",")[:8]]
     time_s = next((value for name, _, value in pairs if name.strip() == "t"), "")
     if webhook.method != "POST" or webhook.is_old(time_s):

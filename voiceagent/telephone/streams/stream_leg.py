@@ -30,11 +30,11 @@ from voiceagent.token_bucket import Meter, TokenBucket
 log = logging.getLogger(__name__)
 
 SILENCE_TIMEOUT_S = 20.0
-"""Vendors send silence too. If nothing comes for so long, the call is lost."""
+"""The time without a message after which the call is lost. Vendors send silence, too."""
 SEND_TIMEOUT_S = 8.0
-"""A vendor that reads nothing for so long is gone."""
+"""The time after which a vendor that reads nothing is gone."""
 HOLD_TIMEOUT_S = 30.0
-"""A peer that takes no audio for so long has forgotten to say that it does again: its queue is shorter."""
+"""The time after which a peer that takes no audio has forgotten to report that it does again: its queue is shorter."""
 WATCH_S = 0.5
 PAUSE_S = 0.5
 """That `w` among keys stands for."""

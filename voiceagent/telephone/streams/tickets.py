@@ -17,7 +17,7 @@ MAX_OPEN = 256
 """If there are more, the oldest is dropped: its stream never came."""
 REMEMBERED_S = 86_400.0
 MAX_REMEMBERED = 32_768
-"""Two keys a call: its id, and what was signed. The oldest is forgotten first. So many take 8 MB."""
+"""The most keys that are remembered, two a call: its id, and what was signed. The oldest is forgotten first. They take 8 MB."""
 
 
 @dataclass(frozen=True, slots=True)

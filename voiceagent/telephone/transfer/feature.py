@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class TransferFeature(PhoneFeature):
-    """Transfers one call. A vendor's stream ends with its transfer, so the agent says first that it comes; a SIP line tells how a
+    """Transfers one call. A vendor's stream ends with its transfer, so the agent announces it first. A SIP line reports how a
     transfer goes, and the caller stays with the agent until somebody has taken the call."""
 
     def __init__(self, leg: PhoneLeg, agent: AgentConfig, parts: AgentParts) -> None:
@@ -44,7 +44,7 @@ class TransferFeature(PhoneFeature):
         self._agent = agent
         self._parts = parts
         self._wanted = ""
-        """To whom the language model wants the call to go, after the reply."""
+        """The person to whom the language model wants the call to go, after the reply."""
         self._is_running = False
         self._call: RunningCall
         self._briefing: ColleagueBriefing
@@ -52,7 +52,7 @@ class TransferFeature(PhoneFeature):
             leg.on_key(self._human.key, self._request)
 
     def change(self, agent: AgentConfig) -> AgentConfig:
-        """Without a person where the caller cannot be transferred to one."""
+        """The agent, without a person where the caller cannot be transferred to one."""
         agent = with_person(agent, self._human)
         if not self._leg.facts.comes_back:
             return agent
@@ -129,7 +129,7 @@ class TransferTool(Tool):
         connecting: str = "",
         timeout_s: float | None = None,
     ) -> None:
-        """`names` are those to whom the caller may be transferred. `transfer` returns what the language model is told of it, or
+        """`names` are those to whom the caller may be transferred. `transfer` returns its result for the language model, or
         raises ToolError; `connecting` is said meanwhile, for at most `timeout_s`."""
         self.name = NAME
         self.description = description

@@ -47,8 +47,8 @@ class SipTransfers:
         """The outcome of the REFER: empty, or its failure."""
 
     async def transfer(self, leg: SipLeg, name: str, briefing: ColleagueBriefing) -> str:
-        """Transfer a leg's call to somebody of the settings; why that failed, or nothing. Where one transfer runs already, what
-        comes of that: a caller may ask for a person while the agent connects them."""
+        """Transfer a leg's call to somebody of the settings. Returns the reason of a failure, or nothing. Where one transfer runs
+        already, its outcome is returned: a caller may ask for a person while the agent connects them."""
         target = self._targets.get(name)
         if target is None:
             return f"there is nobody called {name!r}"
@@ -62,18 +62,19 @@ class SipTransfers:
             self._running = None
 
     def told(self, code: int, reason: str) -> None:
-        """The other side tells how its call to the new callee goes (NOTIFY)."""
+        """Note the other side's report of its call to the new callee (NOTIFY)."""
         if self._is_referring and code >= 200:
             self._settle("" if code < 300 else f"{code} {reason}")
 
     def refused(self, reason: str) -> bool:
-        """The gateway refused a request; whether that was the REFER."""
+        """The gateway refused a request. Returns True if that was the REFER."""
         is_ours = self._is_referring
         self._settle(reason)
         return is_ours
 
     def left(self) -> bool:
-        """The other side has left the call; whether for somebody whom we sent them to. They need not tell how that went on."""
+        """The other side has left the call. Returns True if it left for somebody whom we sent them to. They need not report how
+        that went on."""
         is_transferred = self._referred is not None and (not self._referred.done() or not self._referred.result())
         self._settle("")
         return is_transferred

@@ -76,7 +76,7 @@ class StreamTransfers:
         return found
 
     def dialled(self, name: str, now_s: float) -> None:
-        """The vendor was told whom to dial. It may ask that again, if our answer did not come, and tells how it went."""
+        """The vendor got the number to dial. It may ask that again, if our answer did not come, and reports how it went."""
         if name in self._open:
             self._open[name].is_streaming, self._open[name].until_s = False, now_s + DIALLED_S
 

@@ -30,9 +30,9 @@ from voiceagent.telephone.transfer.interface import CALLER_HUNG_UP, ColleagueBri
 from voiceagent.telephone.transfer.relay import AudioRelay, WaitingTone
 
 BRIEFING_TIMEOUT_S = 45.0
-"""From the moment that the colleague answers until they have heard the summary."""
+"""Longest time from the colleague's answer until they have heard the summary."""
 KEY_TIMEOUT_S = 15.0
-"""After the summary, for the key that takes the call."""
+"""Longest wait after the summary for the key that takes the call."""
 GONE_TIMEOUT_S = 10.0
 """Longest time for the words to a colleague whose caller has hung up."""
 BRIDGED_LIMIT_S = 4 * 3600.0
@@ -143,8 +143,8 @@ class ColleagueCall:
             self._stop.set_result(reason)
 
     def give_up(self) -> None:
-        """Nobody waits for the colleague any more: end their call, unless both are bridged. One whose caller has hung up is
-        told so first."""
+        """Nobody waits for the colleague any more: end their call, unless both are bridged. One whose caller has hung up hears so
+        first."""
         if not self._is_bridged and not self._given_up.done():
             self._given_up.set_result(None)
 
@@ -239,7 +239,7 @@ class ColleagueCall:
         colleague.bridge(Bridge(to_caller.put, to_the_colleague, _presses(caller)))
 
     async def _last(self) -> str:
-        """Until one of the two hangs up, or the server stops; why."""
+        """Wait until one of the two hangs up, or the server stops. Returns the reason."""
         ends = (self._stop, self._colleague.over, self._caller.over)
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED, timeout=BRIDGED_LIMIT_S)
         return next((end.result() for end in ends if end.done()), "call_limit")
