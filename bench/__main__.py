@@ -48,7 +48,7 @@ ON_REQUEST = (
 """Run only when named: they take up to an hour, and some install other people's software."""
 
 MODULES = {"peers_real": "bench.peers.published", "phone": "bench.phone.figures"}
-"""Where a benchmark's name is not its module's."""
+"""The modules of benchmarks that have another name than their module."""
 
 
 def main() -> int:

@@ -27,7 +27,7 @@ STEP_TIMEOUT_S = 20.0
 
 @dataclass(slots=True)
 class Asked:
-    """What some calls measured."""
+    """The measurements of some calls."""
 
     voice_to_voice_ms: list[float] = field(default_factory=list)
     asked: int = 0
@@ -35,7 +35,7 @@ class Asked:
     """Questions heard to the word."""
     problems: list[str] = field(default_factory=list)
     call_s: float = 0.0
-    """Of all calls, from the offer to the last answer's end."""
+    """Duration of all calls, from the offer to the last answer's end."""
     cpu_s: float = 0.0
     """The server's."""
 
@@ -85,7 +85,7 @@ async def ask_all(server: Server, asked: Asked, speeches: dict[str, Speech], que
 
 
 async def ask_at_once(server: Server, speeches: dict[str, Speech], questions: Sequence[str], calls: int) -> Asked:
-    """So many calls at once, each with the questions in another order."""
+    """Makes this many calls at once, each with the questions in another order."""
     asked = Asked()
     before_s = cpu_s(server.process)
     shifted = [(*questions[i % len(questions) :], *questions[: i % len(questions)]) for i in range(calls)]

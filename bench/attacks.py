@@ -24,11 +24,11 @@ ROOT = Path(__file__).resolve().parents[1]
 CALLERS = (1, 4, 8, 16, 32)
 TURNS = 3
 ROUNDS = 2
-"""What other programs of the machine do in one of them is no fault of the server."""
+"""Number of tries. Other programs of the machine may disturb one of them, which is no fault of the server."""
 
 
 async def measure(_: argparse.Namespace) -> Iterator[Figure]:
-    """Of figures that several tests take, the worst."""
+    """Returns the figures; of those that several tests take, the worst."""
     with tempfile.TemporaryDirectory(prefix="voiceagent-bench-") as folder:
         file = Path(folder) / "figures.jsonl"
         process = await asyncio.create_subprocess_exec(
@@ -41,7 +41,7 @@ async def measure(_: argparse.Namespace) -> Iterator[Figure]:
 
 
 async def _at_once(callers: int) -> tuple[Figure, ...]:
-    """So many callers at once: how many are let in, and how soon those are answered."""
+    """Measures this many callers at once: how many are let in, and how soon those are answered."""
     budget = load_budgets(default_budgets_file()).of("embedded")[Stage.VOICE_TO_VOICE]
     for _ in range(ROUNDS):
         with (

@@ -53,7 +53,7 @@ Speech = NDArray[np.int16]
 
 @dataclass(slots=True)
 class Measured:
-    """What the calls of one part measured."""
+    """The measurements of the calls of one part."""
 
     voice_to_voice_ms: list[float] = field(default_factory=list)
     barge_in_stop_ms: list[float] = field(default_factory=list)

@@ -32,7 +32,7 @@ VOCABULARY = 8000
 CONVERSATIONS, TURNS = 20, 100
 SYSTEM = Message("system", "You are a friendly voice assistant. Answer in one or two short sentences.")
 SAID = ("Thank you very much.", "Hello, can you hear me?", "What can you do for me?", "Thanks, that is very kind of you.")
-"""What is answered without a tool."""
+"""Turns that are answered without a tool."""
 REPLY = (
     "You are welcome, I am glad that I could help. This was turn {number} of our talk, and all of it went well. Is there anything"
 )

@@ -25,7 +25,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """How far they go and what they say."""
+    """The ranges and labels of the axes."""
 
     most_ms: float = 2000.0
     most_percent: float = 80.0

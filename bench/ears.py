@@ -68,7 +68,7 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
 
 
 def policy_rows(name: str, run: Run) -> Iterator[Figure]:
-    """What a policy gives and costs."""
+    """Yields the gains and costs of a policy."""
     contradicted = 100 * run.contradicted / max(1, run.stable_words)
     yield Figure(f"{name}: word error rate, streaming", round(word_errors(run.pairs), 1), "%", "", True)
     yield Figure(f"{name}: word end → stable p50", round(percentile(run.stable_ms, 50)), "ms", "", True)
@@ -78,7 +78,7 @@ def policy_rows(name: str, run: Run) -> Iterator[Figure]:
 
 
 def held_out_rows(name: str, run: Run) -> Iterator[Figure]:
-    """What the profile's own settings give on sentences that nothing was chosen on."""
+    """Yields the figures of the profile's own settings on sentences that nothing was chosen on."""
     yield Figure(f"{name}: utterances", len(run.pairs), "", "", True)
     yield at_most(f"{name}: word error rate, streaming", round(word_errors(run.pairs), 1), 5, "%")
     yield Figure(f"{name}: word end → shown for good p50", round(percentile(run.shown_ms, 50)), "ms", "", True)

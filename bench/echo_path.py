@@ -1,5 +1,5 @@
-"""What a telephone or a speakerphone does to the agent's voice until it comes back: the line's codec both ways, a delay, a small
-room, a loss, and a clock that runs apart from ours."""
+"""The way of the agent's voice through a telephone or a speakerphone and back: the line's codec both ways, a delay, a small room,
+a loss, and a clock that runs apart from ours."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HISS_DB = -65.0
 
 @dataclass(frozen=True, slots=True)
 class Echo:
-    """How the agent's voice comes back."""
+    """The way back of the agent's voice."""
 
     delay_ms: float
     loss_db: float
@@ -33,9 +33,9 @@ class Echo:
     band: Band
     seed: int = 0
     drift: float = 0.0
-    """By how much of itself the caller's clock runs slow: 0.005 is 5 ms a second."""
+    """Share by which the caller's clock runs slow: 0.005 is 5 ms a second."""
     jitter_ms: float = 0.0
-    """By how much the caller's frames come late, at the mean of an exponential distribution."""
+    """Mean lateness of the caller's frames, which is distributed exponentially."""
 
 
 class Line:

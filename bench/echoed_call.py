@@ -25,15 +25,15 @@ AFTER_MS = 2500.0
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the agent says."""
+    """A reply of the agent."""
 
     text: str
     clauses: Mapping[str, Pcm]
-    """What each clause sounds like, mono 24 kHz."""
+    """The sound of each clause, mono 24 kHz."""
 
     @property
     def duration_ms(self) -> float:
-        """How long it is."""
+        """The length of its audio."""
         return sum(map(len, self.clauses.values())) * 1000 / SENT_HZ
 
 

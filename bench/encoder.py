@@ -1,6 +1,6 @@
-"""How much audio a published Whisper must be given: words wrong and CPU time of encoding the audio there is and a margin behind
-it, against the 30 seconds that it was trained on. Settings are chosen on `tuning` sentences and reported on `held_out` ones, in
-other speeds and other voices of espeak-ng (`bench/stt/everyday.yaml`)."""
+"""Measures how much audio a published Whisper must be given: words wrong and CPU time of encoding the audio there is and a margin
+behind it, against the 30 seconds that it was trained on. Settings are chosen on `tuning` sentences and reported on `held_out`
+ones, in other speeds and other voices of espeak-ng (`bench/stt/everyday.yaml`)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SETTINGS = (
 )
 CHOSEN = {"whisper-tiny.en": Padding("chosen", 400, 0.5), "whisper-base": Padding("chosen", 200, "silence", min_frames=800)}
 TUNED_ON_EVERY, BASE_HEARS_EVERY = 3, 2
-"""Of the sentences; all of them would take half an hour."""
+"""Every third and every second sentence; all of them would take half an hour."""
 LANGUAGES = ("de", "es", "fr")
 TUNING_SCALES, HELD_OUT_SCALES = (1.0,), (0.85, 1.15)
 TUNING_VOICES, HELD_OUT_VOICES = ("en-us+f3", "en-us+m3"), ("en-us+f2", "en-us+m7", "en-gb-scotland")

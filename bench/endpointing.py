@@ -47,12 +47,12 @@ from voiceagent.turn_taking.languages.en import ENGLISH
 
 TURNS, LEAST_TURNS = 600, 600
 CUT_OFF_300, CUT_OFF_600, LATENCY_MS = 9.9, 4.5, 543.0
-"""Of (b), at most: the best line that is published, LiveKit v1's on its own data."""
+"""Highest values of (b): the best line that is published, LiveKit v1's on its own data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goals:
-    """What a row should reach; None: no goal."""
+    """The goals of a row; None: no goal."""
 
     cut_off_300: float | None = None
     """At most, in per cent of the turns at a mean latency of 300 ms; so the next, at 600 ms."""
@@ -145,7 +145,8 @@ async def heard(mark: str, line: Line) -> HeldOut:
 
 
 def chances(found: Sequence[Row], kept: Sequence[str] = JUDGES) -> Floats:
-    """What the agent's own model makes of each pause, where only these judges have spoken; 0 without words, as in a call."""
+    """Returns the probability that the agent's own model gives each pause, where only these judges have answered; 0 without
+    words, as in a call."""
     model = EndpointModel()
     return np.array([model.completeness(only(row.evidence, kept), ENGLISH) if row.evidence.words else 0.0 for row in found])
 
@@ -174,12 +175,12 @@ def as_it_runs(held_out: HeldOut, manner: Manner = "balanced", known: Floats | N
 
 
 def inside(held_out: HeldOut) -> int:
-    """How many silences of 200 ms or more its turns have inside."""
+    """Counts the silences of 200 ms or more inside its turns."""
     return int((held_out.pauses.lasted_ms[~held_out.pauses.is_end] >= 200).sum())
 
 
 def _runs(held_out: HeldOut, known: Floats | None = None) -> Iterator[Figure]:
-    """What each manner does."""
+    """Yields the figures of each manner."""
     for manner in ENDPOINTING_MANNERS:
         runs, name = as_it_runs(held_out, manner, known), f"{held_out.mark} as it runs, {manner}"
         yield Figure(f"{name}: false cutoffs", PERCENT * runs.cut_off, "%", "", True)
@@ -196,7 +197,7 @@ def rules(held_out: HeldOut) -> dict[str, Floats | None]:
 
 
 def outcomes(held_out: HeldOut, known: Floats | None) -> Outcomes:
-    """Of all policies over those chances."""
+    """Returns the outcomes of all policies over those chances."""
     return silences(held_out.pauses) if known is None else outcomes_of(held_out.pauses, known)
 
 

@@ -123,7 +123,7 @@ def fixed(turns: list[HeardTurn], delay_ms: float) -> Score:
 
 
 def chances(model: EndpointModel, turns: list[HeardTurn]) -> dict[int, float]:
-    """What a model makes of every pause, by the pause's id; 0 without words, as in a call."""
+    """Returns the probability that a model gives every pause, by the pause's id; 0 without words, as in a call."""
     found = ((turn.asked, pause) for turn in turns for pause in turn.pauses)
     return {id(pause): model.completeness(pause.evidence(asked), ENGLISH) if pause.words else 0.0 for asked, pause in found}
 
@@ -150,7 +150,7 @@ def figures(
 
 
 def hesitates(pause: HeardPause) -> bool:
-    """Whether it is a pause inside a turn, and long enough to be taken for the end."""
+    """True for a pause inside a turn that is long enough to be taken for the end."""
     return not pause.is_end and pause.lasted_ms >= FIXED_MS[2]
 
 

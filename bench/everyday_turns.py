@@ -27,7 +27,7 @@ class EverydayTurn:
     audio: NDArray[np.int16]
     """Mono 16 kHz; what is heard of the room goes on behind the last word."""
     end_ms: float
-    """When the caller has finished, in the audio."""
+    """The end of the caller's speech, in the audio."""
     hesitant: bool
     voice: str
 

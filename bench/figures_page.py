@@ -32,7 +32,7 @@ Versions, where a table names no others: {versions}.
 
 
 class Shown(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the page shows of one result."""
+    """The figures of one result on the page."""
 
     name: str
     what: str

@@ -1,7 +1,7 @@
-"""Who takes the floor: sounds over the agent's speech that must not (coughs, doors, keys, noise, backchannels), and those
-that must (sentences, commands), in the voices of the held-out list, which no training has heard; and how soon the agent is silent
-for the ones, how often for the others, by each of its manners. Each sound goes through the VAD, Whisper and the turn engine of a
-call at the machine's pace (`virtual_call`)."""
+"""Measures who takes the floor: sounds over the agent's speech that must not (coughs, doors, keys, noise, backchannels), and
+those that must (sentences, commands), in the voices of the held-out list, which no training has heard; and how soon the agent is
+silent for the latter, how often for the former, by each of its manners. Each sound goes through the VAD, Whisper and the turn
+engine of a call at the machine's pace (`virtual_call`)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ BEGIN_LIKE_LISTENING = (
 SILENT = {"cough": 60, "door slam": 40, "keyboard": 40, "knock": 20}
 NOISES = ("white", "pink", "brown", "hum", "clicks")
 NOISE_TRIALS = 12
-"""Of each kind."""
+"""Trials of each kind."""
 NOTES = """Sounds are generated; backchannels, commands and sentences are spoken by espeak-ng in held-out voices at
 their rates, "mm-hm" short and long. The bundled Whisper was trained on such words, in other voices: what takes the floor is
 decided by words, and speech for which it writes nothing is taken for a backchannel. Times are received audio, with 60

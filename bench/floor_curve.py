@@ -1,5 +1,5 @@
-"""What the manners of `bench/floor.py` are judged by: audible pauses on what is no interruption against the time until a real one
-has stopped the agent, as figures and as a curve over the length of speech that pauses the reply."""
+"""Scores the manners of `bench/floor.py`: audible pauses on sounds that are no interruption against the time until a real one has
+stopped the agent, as figures and as a curve over the length of speech that pauses the reply."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ class Scored:
 
     @property
     def quiet(self) -> list[Overlap]:
-        """What is no interruption."""
+        """Outcomes of sounds that are no interruption."""
         return [outcome for sound, outcome in self.found if not sound.takes_floor]
 
     @property
     def interruptions(self) -> list[Overlap]:
-        """What is one, from its first word on."""
+        """Outcomes of sounds that are one, from their first word on."""
         return [*self.of("command"), *self.of("sentence")]
 
     @property
     def audible_share(self) -> float:
-        """Of what is no interruption, in per cent, where the agent was audibly silent."""
+        """Share of sounds that are no interruption where the agent was audibly silent, in per cent."""
         return self.share_over(AUDIBLE_MS)
 
     def share_over(self, gap_ms: float) -> float:
@@ -69,7 +69,7 @@ class Scored:
 
     @property
     def back_share(self) -> float:
-        """Of all interruptions that were yielded to, in per cent, after which the old reply was heard again."""
+        """Share of all interruptions that were yielded to after which the old reply was heard again, in per cent."""
         outcomes = [outcome for sound, outcome in self.found if sound.takes_floor and outcome.yielded]
         return _share([outcome.gap_ms > BRIEF_MS for outcome in outcomes])
 
@@ -107,5 +107,5 @@ def draw(scored: Mapping[str, Scored]) -> str:
 
 
 def point(found: Scored) -> Point:
-    """Where it stands on the curve."""
+    """Returns its place on the curve."""
     return max(FRAME_MS, found.stop_ms(50)), found.audible_share

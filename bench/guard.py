@@ -1,5 +1,5 @@
-"""What the built-in guards cost a clause, and what they find: the sentences of the held-out dialogues, token by token through the
-look-ahead window, with every rule switched on."""
+"""Measures the cost of the built-in guards for a clause, and their hits: the sentences of the held-out dialogues, token by token
+through the look-ahead window, with every rule switched on."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MUST_HIT = (
     "Buy the Acme. Rocket is its name.",
     "The usual dosage is two pills.",
 )
-"""What must not be spoken: with each of them one rule is hit, half of them across clauses."""
+"""Texts that must not be spoken: each of them hits one rule, half of them across clauses."""
 
 
 async def measure(options: argparse.Namespace) -> Iterable[Figure]:
@@ -61,7 +61,7 @@ def _rules() -> OutputRules:
 
 
 def _replies() -> list[str]:
-    """What is said in the held-out dialogues, by either side."""
+    """Returns the lines of the held-out dialogues, by either side."""
     lines = (files("voiceagent.models") / "held_out" / "lm.jsonl").read_bytes().splitlines()
     messages = [message for line in lines for message in msgspec.json.decode(line)["messages"]]
     return sorted({message["content"] for message in messages if message["role"] in ("assistant", "user") and message["content"]})

@@ -34,7 +34,7 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """Whether every target is met."""
+        """True if every target is met."""
         return all(row.ok for row in self.rows)
 
 
@@ -45,7 +45,7 @@ def result(name: str, rows: Iterable[Figure]) -> Result:
 
 
 def machine() -> dict[str, str | int | float]:
-    """What the figures were measured on. The load is of the minute before, whatever else ran."""
+    """Returns the facts about the machine that measures. The load is of the minute before, whatever else ran."""
     return {
         "processor": _processor(),
         "cores": len(os.sched_getaffinity(0)),
@@ -64,7 +64,7 @@ def _processor() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Of voiceagent, Python and the packages that do the work."""
+    """Returns the versions of voiceagent, Python and the packages that do the work."""
     found = {"voiceagent": __version__, "python": platform.python_version()}
     return found | {package: importlib.metadata.version(package) for package in PACKAGES}
 

@@ -44,12 +44,12 @@ that was begun too early and never heard does no harm: the words join. *Endpoint
 
 @dataclass(slots=True)
 class Held:
-    """What the calls on one profile measured."""
+    """The measurements of the calls on one profile."""
 
     voice_to_voice_ms: list[float] = field(default_factory=list)
-    """Of the turns that were not cut off."""
+    """Times of the turns that were not cut off."""
     cut: list[bool] = field(default_factory=list)
-    """Of each turn that was said."""
+    """True for each turn that was cut off, in the order of `said`."""
     said: list[EverydayTurn] = field(default_factory=list)
     unanswered: int = 0
     problems: list[str] = field(default_factory=list)
@@ -102,7 +102,7 @@ def _rows(name: str, found: Held) -> Iterator[Figure]:
 
 
 def rows(name: str, found: Held) -> Iterator[Figure]:
-    """What one server's calls measured."""
+    """Yields the measurements of one server's calls."""
     for problem in found.problems:
         print(f"problem: {name}: {problem}")
     yield from _shares(name, found)
@@ -115,7 +115,7 @@ def rows(name: str, found: Held) -> Iterator[Figure]:
 
 
 def _shares(name: str, found: Held) -> Iterator[Figure]:
-    """How many turns were cut off, of all, of the hesitant ones, and by who spoke."""
+    """Yields the share of turns cut off, of all, of the hesitant ones, and by speaker."""
     parts = {
         "turns": [True for _ in found.said],
         "hesitant turns": [said.hesitant for said in found.said],

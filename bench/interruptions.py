@@ -30,7 +30,7 @@ from voiceagent.latency.budgets import distribution
 
 SAID_RATE_HZ = 16_000
 INTERRUPTIONS = {0.0: 1000, 0.05: 1000}
-"""By the share of packets that is lost."""
+"""Number of interruptions, by the share of packets that is lost."""
 CALLS_AT_ONCE = 16
 UTTERANCES = 60
 LONGEST_WAIT_S = 2.5
@@ -68,7 +68,7 @@ class ToneFrame:
 
     at_ms: float
     end_ms: float
-    """When the last of it that can be heard is heard."""
+    """Time at which the last of it that can be heard is heard."""
     tone: int
     """Its index in `TONES_HZ`; -1 where none stands out."""
     concealed: bool
@@ -76,7 +76,7 @@ class ToneFrame:
 
 @dataclass(slots=True)
 class Measured:
-    """What the calls on one network measured."""
+    """The measurements of the calls on one network."""
 
     stops_ms: list[float] = field(default_factory=list)
     """From the onset of the interruption to the agent's silence."""
@@ -98,7 +98,7 @@ class Listener:
         self.frames: list[ToneFrame] = []
         self.dropped_ms: list[float] = []
         self.announced_ms: list[float] = []
-        """When the server said that a reply begins."""
+        """Times at which the server announced a reply."""
         self.told = asyncio.Event()
         """Set once the server's events come."""
         self._heard = asyncio.Event()
@@ -276,7 +276,8 @@ def _without_gaps(frames: Sequence[ToneFrame]) -> list[list[ToneFrame]]:
 
 
 def silence_after(frames: Sequence[ToneFrame], onset_ms: float) -> float:
-    """When a reply falls silent, at or after `onset_ms`: the end of the last frame before a gap of `GAP_MS`."""
+    """Returns the time at which a reply falls silent, at or after `onset_ms`: the end of the last frame before a gap of
+    `GAP_MS`."""
     stopped_ms = onset_ms
     for frame in frames:
         if frame.at_ms <= onset_ms:

@@ -1,4 +1,4 @@
-"""What the turn engine does with a long talk between two turns, for benchmarks that have no turn engine."""
+"""The turn engine's work on a long talk between two turns, for benchmarks that have no turn engine."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def _rows(measured: dict[str, float], empty_mb: float) -> Iterator[Figure]:
 
 
 async def _calls(server: psutil.Process, url: str, calls: int, seconds: float) -> dict[str, float]:
-    """What the callers measured, and the server's CPU, threads and memory while they called."""
+    """Returns the callers' measurements, and the server's CPU, threads and memory while they called."""
     callers = await _start("bench.media_callers", url, str(calls), str(seconds))
     _pin(callers.pid, 1, None)
     try:
@@ -79,7 +79,7 @@ async def _calls(server: psutil.Process, url: str, calls: int, seconds: float) -
 
 
 async def latest_wake_up(seconds: float) -> float:
-    """How late this process, which does nothing else, was woken in that time, at most; in ms."""
+    """Returns the longest delay with which this process, which does nothing else, was woken in that time; in ms."""
     end_s, latest_s = time.monotonic() + seconds, 0.0
     while (began_s := time.monotonic()) < end_s:
         await asyncio.sleep(WAKE_UP_S)

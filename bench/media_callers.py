@@ -48,7 +48,7 @@ class PacketTimes:
         return max(self._sequences) - min(self._sequences) + 1 - len(self._sequences) if self._sequences else 0
 
     def lateness_ms(self) -> list[float]:
-        """How late each packet came."""
+        """The lateness of each packet."""
         earliest_ms = min(self._offsets_ms, default=0.0)
         return [offset_ms - earliest_ms for offset_ms in self._offsets_ms]
 

@@ -142,7 +142,7 @@ async def _interrupted(
     loss_db: float,
     at_s: float,
 ) -> tuple[float | None, str]:
-    """How long after its first sound an interruption has silenced the agent, None where it has not; and its words."""
+    """Returns the time from an interruption's first sound until it silenced the agent, None where it did not; and its words."""
     line = Echo(DELAYS_MS[number % len(DELAYS_MS)], loss_db, BANDS[number // 2 % 2], seed=number)
     call = EchoedCall(engine, replies[number % len(replies)], line, cleaning)
     outcome = await call.spoken_over(_pcm(_surrounded(voice, at_s, TAIL_S)))
@@ -179,7 +179,7 @@ async def noise_rows(engine: WhisperEngine, model: str, part: Material) -> list[
 
 
 def detector_rows(part: Material, sentences: Sequence[tuple[str, Float]]) -> Iterator[Figure]:
-    """What the voice detector makes of speech in noise."""
+    """Yields the voice detector's figures on speech in noise."""
     for name, heard in _noisy(part, sentences):
         for how, clean in (("", False), (", cleaned", True)):
             missed, ended_ms, before = 0, [], 0
@@ -202,7 +202,7 @@ def detector_rows(part: Material, sentences: Sequence[tuple[str, Float]]) -> Ite
 def _noisy(
     part: Material, sentences: Sequence[tuple[str, Float]]
 ) -> Iterator[tuple[str, list[tuple[str, Float, tuple[float, float]]]]]:
-    """By noise: words, audio as it comes over a telephone, and when the words begin and end in it, in ms."""
+    """Yields for each noise: words, audio as it comes over a telephone, and the words' beginning and end in it, in ms."""
     noises = Noises(part)
     for kind in ("none", *part.noises):
         for snr_db in SNRS_DB if kind != "none" else (0,):
@@ -230,7 +230,8 @@ async def _words(engine: WhisperEngine, audio: Float) -> str:
 
 
 def _detected(audio: Float, first_ms: float, last_ms: float) -> tuple[bool, float | None, int]:
-    """Whether the words were found, how long after their end it was noticed, and how much speech was found before them."""
+    """Returns whether the words were found, the delay after which their end was noticed, and the count of speech found before
+    them."""
     detector, found, early, late_ms = SpeechDetector(DetectorOptions()), False, 0, None
     for number, frame in enumerate(_pcm(audio)[: len(audio) // 320 * 320].reshape(-1, 320)):
         now_ms = (number + 1) * 20.0

@@ -1,4 +1,4 @@
-"""What the cleaning of one leg's audio costs: time of the event loop, delay, memory."""
+"""Measures the cost of cleaning one leg's audio: time of the event loop, delay, memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIMED_FRAMES = 2000
 
 
 def cost() -> Iterator[Figure]:
-    """Of one leg, on one core."""
+    """Yields the cost for one leg, on one core."""
     rng = np.random.default_rng(0)
     audio, sent = (rng.standard_normal((TIMED_FRAMES, samples)) * 3000 for samples in (320, 480))
     for name, cleaning in (("echo", ECHO), ("noise", NOISE), ("echo and noise", BOTH)):
@@ -49,7 +49,7 @@ def cost() -> Iterator[Figure]:
 
 
 def _delay_ms(cleaning: AudioCleaning) -> float:
-    """Where a click in noise comes out."""
+    """Returns the delay with which a click in noise comes out."""
     rng = np.random.default_rng(1)
     audio = rng.standard_normal(100 * 320) * 300
     audio[16_000] = 30_000

@@ -1,5 +1,5 @@
-"""What `bench/noise.py` is made of: sentences in voices, noises, and the agent's replies. What is tuned and what is held out
-share no sentence, voice or seed."""
+"""The material of `bench/noise.py`: sentences in voices, noises, and the agent's replies. The tuned and the held-out part share
+no sentence, voice or seed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ USUAL_DB = -20.0
 """RMS of a voice, as a part of full scale."""
 TALKERS = 6
 SILENT_PART = 0.03
-"""Of a voice's peak: softer edges are cut off."""
+"""Share of a voice's peak: softer edges are cut off."""
 Float = NDArray[np.float32]
 Pcm = NDArray[np.int16]
 
@@ -168,7 +168,7 @@ def at_level(audio: Float, level_db: float) -> Float:
 
 
 class Noises:
-    """Of one part."""
+    """The noises of one part."""
 
     def __init__(self, part: Material) -> None:
         self._seed = part.seed
@@ -176,7 +176,7 @@ class Noises:
         self._talkers = [entry for at, entry in enumerate(held_out("voices")) if at % 2 == part.seed % 2]
 
     def noise(self, kind: str, number: int, samples: int) -> Float:
-        """So many samples of a noise with an RMS of 1; the same for the same number, but for the talkers'."""
+        """Returns this many samples of a noise with an RMS of 1; the same for the same number, but for the talkers'."""
         rng = np.random.default_rng((self._seed, number))
         if kind == "babble":
             sound: NDArray[np.floating] = self._babble(rng, samples)

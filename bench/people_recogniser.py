@@ -1,4 +1,4 @@
-"""What the recognisers and the voice detector make of people: words wrong of published models, by how much padding their encoder
+"""Measures the recognisers and the voice detector on people: words wrong of published models, by how much padding their encoder
 is given; short answers in whole utterances, in a browser's and a telephone's band; speech missed and noise taken for speech."""
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ async def asked_rows(model: str, digits: Sequence[Spoken], phrases: Sequence[Spo
 
 
 async def _heard(engine: SttEngine, spoken: Spoken) -> bool:
-    """Whether the words are heard right; "table cloth" is."""
+    """True if the words are heard right; "table cloth" is."""
     audio = np.pad(spoken.audio.astype(np.float32) / np.float32(32768), (RATE_HZ // 10, RATE_HZ // 5))
     text = (await engine.transcribe(audio, final=True)).text
     return "".join(compared(text)) == "".join(compared(spoken.text))

@@ -34,14 +34,14 @@ LADDER = (1, 2, 4, 8, 12)
 """Calls at once."""
 BARRED_CALLS, BARRED_P50_MS = 8, 500.0
 ROUND_QUESTIONS = 5
-"""Of each call of the ladder, so that no round is long."""
+"""Questions of each call of the ladder, so that no round is long."""
 ROUNDS = {1: 4, 2: 2, 4: 2}
-"""How often fewer calls are made, so that there are turns to count."""
+"""Number of rounds with fewer calls, so that there are turns to count."""
 
 
 @dataclass(slots=True)
 class Profiled:
-    """What was measured of one profile."""
+    """The measurements of one profile."""
 
     alone: Asked = field(default_factory=Asked)
     interrupted: Measured = field(default_factory=Measured)
@@ -51,7 +51,7 @@ class Profiled:
 
 
 def result_name(options: argparse.Namespace) -> str:
-    """Of the committed result: other profiles than the default ones stand beside it."""
+    """Returns the name of the committed result: other profiles than the default ones stand beside it."""
     return f"real_{options.profile.replace(',', '_')}" if options.profile else "real"
 
 

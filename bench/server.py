@@ -21,7 +21,7 @@ class Server:
     url: str
     process: psutil.Process
     data_dir: Path
-    """Where it keeps its turn measurements."""
+    """The folder of its turn measurements."""
 
     def memory_mb(self) -> float:
         """Resident memory, in units of 10⁶ bytes."""

@@ -48,7 +48,7 @@ KINDS = {
         "Is it raining in {city}?",
     ),
 }
-"""What is asked, by where the words stand that the tool needs."""
+"""Questions, by the place of the words that the tool needs."""
 UNSEEN = {
     "no argument": (
         "Tell me the date.",
@@ -123,20 +123,20 @@ caller's words: what it takes to find that end is in all.
 
 @dataclass(slots=True)
 class Asked:
-    """What one server was asked: voice to voice by kind of request, and what went wrong."""
+    """The measurements of one server: voice to voice by kind of request, and what went wrong."""
 
     voice_to_voice_ms: dict[str, list[float]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
     problems: list[str] = field(default_factory=list)
 
     @property
     def all_ms(self) -> list[float]:
-        """Of all requests."""
+        """Times of all requests."""
         return [ms for part in self.voice_to_voice_ms.values() for ms in part]
 
 
 @dataclass(slots=True)
 class Parts:
-    """What each part asked."""
+    """The measurements of each part."""
 
     early: Asked = field(default_factory=Asked)
     late: Asked = field(default_factory=Asked)

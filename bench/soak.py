@@ -25,7 +25,7 @@ One call lasts all of the time, and its history grows. Beside it short calls of 
 there are two callers at any time. Their models run on the same cores. Memory and threads are the server's.
 """
 WARM_PART = 0.1
-"""Of the time, until memory is taken for what it will be."""
+"""Share of the time after which memory is taken for settled."""
 MEMORY_GROWTH_PERCENT = 10.0
 
 

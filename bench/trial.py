@@ -22,7 +22,7 @@ QUIET_MS = 500.0
 """The agent has finished when nothing was heard for this long: more than any pause between its sentences."""
 ANSWER_TIMEOUT_S = 8.0
 SAID_DBFS = -45.0
-"""What the caller takes for sound on its own side (`VoicedTimeline`)."""
+"""Level from which the caller takes audio for sound on its own side (`VoicedTimeline`)."""
 INTERRUPT_AFTER_S = 0.4
 """After the answer's first sound."""
 
@@ -34,12 +34,12 @@ class Leg(Protocol):
 
     @property
     def said(self) -> VoicedTimeline:
-        """When the caller spoke."""
+        """Times at which the caller spoke."""
         ...
 
     @property
     def heard(self) -> VoicedTimeline:
-        """When the agent was heard."""
+        """Times at which the agent was heard."""
         ...
 
     def say(self, pcm: Speech, rate_hz: int) -> None:
@@ -66,7 +66,7 @@ class Turn:
     voice_to_voice_ms: float | None
     """From the end of the question to the first sound of the answer; None without an answer, or when the question was cut."""
     cut: bool
-    """Whether the agent was heard before the question was over."""
+    """True if the agent was heard before the question was over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ async def interrupt(caller: Leg, question: Speech, interruption: Speech) -> Stop
 
 
 def stop(heard: Sequence[VoicedSpan], onset_ms: float, ended_ms: float) -> Stop | None:
-    """When the agent stopped for an interruption from `onset_ms` to `ended_ms`; None when it was silent at the onset."""
+    """Returns the agent's stop for an interruption from `onset_ms` to `ended_ms`; None when it was silent at the onset."""
     if not any(span.onset_ms <= onset_ms < span.offset_ms for span in heard):
         return None
     last_ms = reply_ms = onset_ms
@@ -139,7 +139,7 @@ def stop(heard: Sequence[VoicedSpan], onset_ms: float, ended_ms: float) -> Stop 
 
 
 async def _answer(caller: Leg, after_ms: float) -> float:
-    """When the first sound after `after_ms` was heard. Raises TimeoutError."""
+    """Returns the time at which the first sound after `after_ms` was heard. Raises TimeoutError."""
     async with asyncio.timeout(ANSWER_TIMEOUT_S):
         return await caller.wait_heard(after_ms)
 

@@ -39,7 +39,7 @@ FRAME_SAMPLES = RATE_HZ * FRAME_MS // 1000
 OPUS_RATE_HZ = 24_000
 WORD_MS = 300.0
 DECODE_MS = 60.0
-"""What the bundled Whisper takes for a second of speech on a core of its own, and a frame until it begins."""
+"""The time that the bundled Whisper takes for a second of speech on a core of its own, and a frame until it begins."""
 REPLY = (
     "I have found three restaurants near the station that still have a free table on Friday evening at seven. "
     "The first one is Italian and has a quiet garden, the second one serves fish from the harbour, "
@@ -51,19 +51,19 @@ Pcm = NDArray[np.int16]
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """What became of a sound over the agent's speech. Times in ms from the sound's onset."""
+    """The outcome of a sound over the agent's speech. Times in ms from the sound's onset."""
 
     yielded: bool
     dropped_ms: float | None
     """Until the reply was given up; None when it was not."""
     levels: tuple[float, ...]
-    """Of the agent's voice, a frame each: 1, less when it speaks softly, 0 when it is silent."""
+    """Levels of the agent's voice, a frame each: 1, less when it speaks softly, 0 when it is silent."""
     sound_ms: float
-    """How long the sound was."""
+    """The length of the sound."""
     words: str
-    """What was understood of it at last."""
+    """The words that were understood of it at last."""
     voiced_ms: float
-    """How much speech the VAD found in it before its last pause."""
+    """Length of the speech that the VAD found in it before its last pause."""
 
     @property
     def stopped_ms(self) -> float:
@@ -140,7 +140,7 @@ class _Clock(CallClock):
 
 
 class _Tasks(CallTasks):
-    """Whose tasks can be waited for."""
+    """Tasks of a call that can be waited for."""
 
     def __init__(self, group: asyncio.TaskGroup) -> None:
         super().__init__(group)

@@ -90,7 +90,7 @@ async def _in_process() -> list[Figure]:
 
 
 async def _turns(talker: LlmEngine, label: str = "") -> list[Figure]:
-    """Whether late turns are answered as soon as early ones."""
+    """Measures whether late turns are answered as soon as early ones."""
     rng, tools = random.Random(50), demo_tools()
     await conversation(talker, "warm-up", 3, tools, rng)
     took = [await conversation(talker, f"talk {number}", TURNS, tools, rng) for number in range(CONVERSATIONS)]

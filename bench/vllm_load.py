@@ -61,7 +61,7 @@ def engine(
 
 @dataclass(slots=True)
 class Times:
-    """Of replies, in ms."""
+    """Times of replies, in ms."""
 
     first_ms: list[float] = field(default_factory=list)
     """From the question to the first words."""
@@ -82,7 +82,7 @@ async def reply(model: OpenAiEngine, messages: Sequence[Message], times: Times) 
 
 
 async def calls_at_once(model: OpenAiEngine, count: int, rounds: int) -> Times:
-    """So many calls, each with a prompt of its own, asking again and again."""
+    """Makes this many calls, each with a prompt of its own, asking again and again."""
     times = Times()
 
     async def call(number: int) -> None:
@@ -150,7 +150,7 @@ class Watch:
             return read_metrics(await answer.text())
 
     async def idle_after_ms(self) -> float:
-        """How long it takes until nothing runs or waits, as it is seen by asking again and again; the last question included."""
+        """Returns the time until nothing runs or waits, as it is seen by asking again and again; the last question included."""
         began_s = time.perf_counter()
         async with asyncio.timeout(30):
             while (seen := await self.metrics())[RUNNING] + seen[WAITING]:

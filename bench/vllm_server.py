@@ -42,7 +42,7 @@ OPTIONS = (
 
 
 def installed() -> bool:
-    """Whether this interpreter has vLLM."""
+    """True if this interpreter has vLLM."""
     return importlib.util.find_spec("vllm") is not None
 
 
@@ -56,7 +56,7 @@ class VllmServer:
 
     @property
     def base_url(self) -> str:
-        """Of its OpenAI-compatible API."""
+        """The URL of its OpenAI-compatible API."""
         return f"{self.root}/v1"
 
     def metrics(self) -> Mapping[str, float]:

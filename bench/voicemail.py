@@ -40,7 +40,7 @@ KEPT_S = 28
 
 @dataclass(slots=True)
 class Heard:
-    """What became of one greeting."""
+    """The outcome of one greeting."""
 
     greeting: Greeting
     verdict: MachineVerdict
@@ -52,7 +52,7 @@ class Heard:
 
     @property
     def is_right(self) -> bool:
-        """Whether a machine, and nobody else, was taken for one."""
+        """True if the verdict is a machine for a machine, and only for one."""
         return self.greeting.is_machine == (self.verdict is MachineVerdict.MACHINE)
 
 
@@ -110,7 +110,7 @@ async def hear(engine: WhisperEngine, greeting: Greeting) -> Heard:
 
 
 def rows(name: str, heard: Sequence[Heard]) -> Iterator[Figure]:
-    """What is told, how soon, and at what cost."""
+    """Yields the share that is recognised, how soon, and at what cost."""
     machines = [one for one in heard if one.greeting.is_machine]
     people = [one for one in heard if not one.greeting.is_machine]
     right = [one for one in machines if one.is_right]

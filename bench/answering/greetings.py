@@ -1,5 +1,5 @@
-"""What a caller hears when a call is answered: greetings of `greetings.yaml` in several voices, beeps, what is behind them, and
-all of it through the telephone's band."""
+"""The audio a caller hears when a call is answered: greetings of `greetings.yaml` in several voices, beeps, the sound behind
+them, and all of it through the telephone's band."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SEEDS = {"tuning": 1, "held_out": 5000}
 BEEPS = ((1000.0, 0.5), (1400.0, 0.25), (440.0, 0.2), (800.0, 1.0), (620.0, 0.16), (1850.0, 0.3), (350.0, 0.4), (0.0, 0.0))
 """Pitch and seconds; the last machine has none."""
 BEHIND = ("", "pink", "babble", "brown")
-"""What is heard behind the voice."""
+"""The sounds behind the voice."""
 BEHIND_DB = 18.0
 """Below it."""
 LEVELS_DB = (-18.0, -24.0, -30.0)
@@ -53,9 +53,9 @@ class Greeting:
     behind: str
     is_machine: bool
     beep_end_ms: float
-    """When its beep ends; 0 where there is none."""
+    """The end of its beep; 0 where there is none."""
     words_end_ms: float
-    """When the first words end."""
+    """The end of the first words."""
     audio: NDArray[np.int16]
     """Mono 16 kHz, whole frames of 20 ms."""
 

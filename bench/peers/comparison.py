@@ -86,7 +86,7 @@ LONG_ANSWERS = (
 
 @dataclass(slots=True)
 class Tally:
-    """What one contestant's calls measured."""
+    """The measurements of one contestant's calls."""
 
     voice_to_voice_ms: list[float] = field(default_factory=list)
     barge_in_stop_ms: list[float] = field(default_factory=list)
@@ -220,7 +220,7 @@ def _rows(tallies: dict[str, Tally]) -> Iterator[Figure]:
 
 
 def of_one(name: str, tally: Tally, turns: int = MIN_TURNS, interruptions: int = MIN_INTERRUPTIONS) -> Iterator[Figure]:
-    """What one contestant's calls measured, of at least so many turns and interruptions."""
+    """Yields the measurements of one contestant's calls, of at least this many turns and interruptions."""
     label = f"Pipecat {pipecat_version()}{name.removeprefix('Pipecat')}" if name != OURS else name
     for problem in tally.problems:
         print(f"problem: {problem}")

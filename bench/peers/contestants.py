@@ -28,7 +28,7 @@ from voiceagent.settings.agent import load_agent
 from voiceagent.stt.whisper import WhisperOptions
 
 Encoder = Literal["bundled", "short", "stock"]
-"""Which Whisper class Pipecat runs: on the bundled model voiceagent's, the only one that can; on a published one voiceagent's,
+"""The Whisper class that Pipecat runs: on the bundled model voiceagent's, the only one that can; on a published one voiceagent's,
 which encodes the audio there is, or faster-whisper's own, which pads it to 30 s."""
 SHORT_ENCODER = ("margin_frames", "margin_fill", "min_frames", "step_frames")
 """Options of a profile's Whisper that are those of the short encoder."""

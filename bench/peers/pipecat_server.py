@@ -50,13 +50,14 @@ FASTEST_START_S = 0.1
 FASTEST_CHUNKS = 2
 """Output is handed over in pieces of 20 ms, not 40."""
 AUDIO_RATE_HZ = 16_000
-"""Of what Whisper hears."""
+"""The rate of Whisper's audio."""
 WHOLE_FRAMES_HZ = 100
 """Pipecat's output cuts pieces of 10 ms: a voice whose rate makes no whole samples of that is resampled to Pipecat's default."""
 
 
 def greedy(audio: Any) -> dict[str, Any]:
-    """How the other side decodes: one greedy pass, which is cheaper than faster-whisper's default of five beams."""
+    """Returns the other side's options of a decode: one greedy pass, which is cheaper than faster-whisper's default of five
+    beams."""
     return {
         "beam_size": 1,
         "temperature": 0.0,
@@ -117,7 +118,7 @@ def load_whisper(path: str, encoder: str, short: str) -> WhisperModel:
 
 
 class OneThreadVoice:
-    """What Pipecat's Piper service loads its voice with."""
+    """Loads the voice of Pipecat's Piper service."""
 
     @staticmethod
     def load(model: Path, use_cuda: bool = False) -> PiperVoice:

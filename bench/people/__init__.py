@@ -41,7 +41,7 @@ The row of each turn is written beside it, to a file that ends in `_turns.json`.
 
 
 def result_name(options: argparse.Namespace) -> str:
-    """Of the committed result: the short answers stand beside the turns."""
+    """Returns the name of the committed result: the short answers stand beside the turns."""
     return "people" if options.part == "turns" else "people_short"
 
 

@@ -38,7 +38,7 @@ class Contestant:
     url: str
     caller: type[Caller]
     manner: str = ""
-    """Of voiceagent; empty for a peer."""
+    """The manner of voiceagent; empty for a peer."""
 
 
 def agent(manner: str) -> str:

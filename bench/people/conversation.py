@@ -22,7 +22,7 @@ ANSWER_TIMEOUT_S = 8.0
 QUIET_MS = 900.0
 """The agent has finished when nothing was heard for this long. A small language model stops for a moment between sentences."""
 SOONEST_MS = 300.0
-"""What is heard sooner after the person's first sound belongs to the turn before."""
+"""Earliest sound after the person's first one that counts; an earlier one belongs to the turn before."""
 LONGEST_ANSWER_S = 30.0
 ANY_SOUND_DBFS = -120.0
 """The audio has noise from its first sample, so its first sound on the line is that sample."""
@@ -30,21 +30,22 @@ ANY_SOUND_DBFS = -120.0
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What came of one turn."""
+    """The outcome of one turn."""
 
     said: Spoken
     at_ms: float | None
-    """When the agent was first heard, from the end of the turn; before it: negative. None: not within `ANSWER_TIMEOUT_S`."""
+    """Time at which the agent was first heard, from the end of the turn; before it: negative. None: not within
+    `ANSWER_TIMEOUT_S`."""
 
     @property
     def cut(self) -> bool:
-        """Whether the agent was heard before the caller had finished."""
+        """True if the agent was heard before the caller had finished."""
         return self.at_ms is not None and self.at_ms < 0
 
 
 @dataclass(slots=True)
 class Found:
-    """What one contestant's calls measured."""
+    """The measurements of one contestant's calls."""
 
     turns: list[Heard] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)

@@ -23,7 +23,7 @@ Measured = Mapping[Contestant, Found]
 
 
 def turn_rows(measured: Measured) -> Iterator[Figure]:
-    """Of turns: how many were cut off, and how long the others waited."""
+    """Yields the share of turns that were cut off, and the wait of the others."""
     yield from _sets(measured)
     for contestant, found in measured.items():
         yield from _one(contestant, found)
@@ -79,7 +79,7 @@ def _beside(patient: Found, peer: Found) -> Iterator[Figure]:
 
 
 def waited_ms(heard: Sequence[Heard]) -> list[float]:
-    """How long each turn that was not cut off waited for its answer."""
+    """Returns the wait for its answer of each turn that was not cut off."""
     return [each.at_ms for each in heard if each.at_ms is not None and not each.cut]
 
 
@@ -93,7 +93,7 @@ def _cut_label(label: str, what: str, heard: Sequence[Heard]) -> str:
 
 
 def short_rows(measured: Measured) -> Iterator[Figure]:
-    """Of short answers: how many were answered, and how soon."""
+    """Yields the share of short answers that were answered, and how soon."""
     for contestant, found in measured.items():
         for band in sorted({heard.said.band for heard in found.turns}):
             heard = [each for each in found.turns if each.said.band == band]

@@ -1,5 +1,5 @@
-"""What people say in the benchmark: their turns, and their short utterances in two bands. Recordings of people go in; audio with
-the marks that it is timed by comes out, in calls of one speaker each."""
+"""The speech of people in the benchmark: their turns, and their short utterances in two bands. Recordings of people go in; audio
+with the marks that it is timed by comes out, in calls of one speaker each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TURN_SETS = ("turns", "turns_measure_only")
 SHORT_SETS = ("utterances", "digits_cc_by_sa", "backchannels")
 SHORT_WORDS, SHORT_S = 2, 2.0
 LEAST_TAIL_S = 1.5
-"""How much is heard of the line behind the last word."""
+"""Least time for which the line is heard behind the last word."""
 BROWSER, TELEPHONE = "browser", "telephone"
 NOISE_LEVEL = 8
 """The peak of the faint noise (int16) that lies over each recording: no line is digitally silent."""
@@ -36,9 +36,9 @@ class Spoken:
     audio: NDArray[np.int16]
     """Mono, `RATE_HZ`, with faint noise from the first sample to the last."""
     start_ms: float
-    """When the speech begins, in the audio."""
+    """The beginning of the speech, in the audio."""
     end_ms: float
-    """When the caller has finished."""
+    """The end of the caller's speech."""
     pauses_s: tuple[float, ...]
     """The silences of 200 ms or more inside."""
     band: str = BROWSER

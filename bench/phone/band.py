@@ -157,7 +157,7 @@ async def _text(engine: WhisperEngine, pcm: Audio) -> str:
 
 
 def onsets(pcm: Audio) -> list[float]:
-    """When the VAD noticed that speech began, in ms from the beginning."""
+    """Returns the times at which the VAD noticed that speech began, in ms from the beginning."""
     detector, found = SpeechDetector(DetectorOptions()), list[float]()
     for end in range(FRAME, len(pcm) + 1, FRAME):
         at_ms = end * 1000 / RATE_HZ
@@ -198,7 +198,7 @@ async def _key_rows(label: str, engine: WhisperEngine) -> list[Figure]:
 
 
 async def voice_rows(profile_name: str) -> list[Figure]:
-    """How loud a profile's voice is by telephone, and whether it is cut there."""
+    """Measures the loudness of a profile's voice by telephone, and whether it is cut there."""
     engine, levels, peaks, cut = load_tts(profile(profile_name).tts), list[float](), list[float](), 0
     try:
         for text in SENTENCES:

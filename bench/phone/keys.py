@@ -23,7 +23,7 @@ DIGITS = "0123456789*ABCD"
 LONGEST = 20
 """Digits of a number."""
 KEY_S = 0.3
-"""What baresip takes for a key, with some room."""
+"""The time that baresip takes for a key, with some room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Pressed:
 
     sent: str
     arrived: str
-    """What the agent got, each number closed by `END`."""
+    """The keys that the agent got, each number closed by `END`."""
 
     @property
     def wrong(self) -> int:
@@ -63,7 +63,7 @@ async def pressed(keys: int) -> list[Pressed]:
 
 
 def _numbers(rng: random.Random, keys: int) -> str:
-    """So many keys, as numbers."""
+    """Returns this many keys, as numbers."""
     text = ""
     while len(text) < keys:
         text += "".join(rng.choices(DIGITS, k=rng.randint(1, LONGEST))) + END

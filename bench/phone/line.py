@@ -33,7 +33,7 @@ admission: {{max_calls: {calls}}}
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What a caller needs."""
+    """The server and the PBX for a caller."""
 
     server: Server
     pbx_port: int

@@ -31,7 +31,7 @@ QUIET_MS = 800.0
 GREETED_TIMEOUT_S = 60.0
 LATEST_MS = 40.0
 VOICED = 0.5
-"""Of the time measured, the agent was heard for at least so much, or the figure is worth nothing."""
+"""Least share of the time measured in which the agent was heard, or the figure is worth nothing."""
 
 
 @dataclass(slots=True)

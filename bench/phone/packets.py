@@ -1,4 +1,4 @@
-"""What a telephone's packets tell: how evenly they come, and whether all of them do."""
+"""The evidence in a telephone's packets: how evenly they come, and whether all of them do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TICKS_PER_MS = RATE_HZ / 1000.0
 
 @dataclass(slots=True)
 class Packets:
-    """Of one call or several."""
+    """The packets of one call or several."""
 
     gaps_ms: list[float] = field(default_factory=list)
     """Between a packet's arrival and that of the one before it."""

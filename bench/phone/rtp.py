@@ -49,9 +49,9 @@ class RtpPhone:
     def __init__(self) -> None:
         self.records: list[RtpRecord] = []
         self.said = VoicedTimeline(RATE_HZ)
-        """When it spoke: a sample of a packet sent at t was spoken within the 20 ms before t."""
+        """Times at which it spoke: a sample of a packet sent at t was spoken within the 20 ms before t."""
         self.heard = VoicedTimeline(RATE_HZ)
-        """When it heard: a packet that arrived at t is heard within the 20 ms after t."""
+        """Times at which it heard: a packet that arrived at t is heard within the 20 ms after t."""
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.setsockopt(socket.SOL_SOCKET, _TIMESTAMP_NS, 1)
         self._socket.bind((HOST, 0))
@@ -65,12 +65,12 @@ class RtpPhone:
 
     @property
     def port(self) -> int:
-        """Where it receives."""
+        """The port on which it receives."""
         return int(self._socket.getsockname()[1])
 
     @property
     def is_up(self) -> bool:
-        """Whether it has heard from the other side."""
+        """True once it has heard from the other side."""
         return self._peer is not None
 
     def say(self, pcm: NDArray[np.int16], rate_hz: int = RATE_HZ) -> None:

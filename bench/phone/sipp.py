@@ -21,7 +21,7 @@ HANG_UP = (
     "INFO sip:sipp@{host} SIP/2.0\r\nVia: SIP/2.0/UDP {host}:9;branch=z9hG4bK9\r\nFrom: <sip:b@{host}>;tag=1\r\n"
     "To: <sip:sipp@{host}>;tag=2\r\nCall-ID: {call_id}\r\nCSeq: 2 INFO\r\nMax-Forwards: 5\r\nContent-Length: 0\r\n\r\n"
 )
-"""What has SIPp end a call; it is not answered."""
+"""The request that has SIPp end a call; it is not answered."""
 
 
 def _in_dialog(method: str, number: int) -> str:
@@ -75,7 +75,8 @@ SCENARIO = f"""<?xml version="1.0" encoding="ISO-8859-1"?>
 
 @asynccontextmanager
 async def sipp_calls(folder: Path, pbx_port: int, calls: int, rate: float = RATE) -> AsyncIterator[Sequence[RtpPhone]]:
-    """So many calls to the agent at the PBX, begun at `rate` a second; the telephones, once all have heard from the agent."""
+    """Makes this many calls to the agent at the PBX, begun at `rate` a second; yields the telephones, once all have heard from
+    the agent."""
     program("sipp", "sip-tester")
     phones = [RtpPhone() for _ in range(calls)]
     (folder / "scenario.xml").write_text(SCENARIO)

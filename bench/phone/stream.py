@@ -48,12 +48,12 @@ class TimedStream:
 
     @property
     def said(self) -> VoicedTimeline:
-        """When it spoke."""
+        """Times at which it spoke."""
         return self._peer.said
 
     @property
     def heard(self) -> VoicedTimeline:
-        """When the vendor played the agent's voice to it; the loop's clock is `time.monotonic`."""
+        """Times at which the vendor played the agent's voice to it; the loop's clock is `time.monotonic`."""
         for at_s, pcm in self._peer.heard[self._timed :]:
             self._heard.feed(pcm, at_s * 1000.0)
         self._timed = len(self._peer.heard)

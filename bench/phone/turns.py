@@ -45,7 +45,7 @@ GREETED_TIMEOUT_S = 20.0
 
 @dataclass(slots=True)
 class Talked:
-    """What one leg's calls measured."""
+    """The measurements of one leg's calls."""
 
     voice_to_voice_ms: list[float] = field(default_factory=list)
     asked: int = 0
@@ -129,7 +129,7 @@ def _ran(log: Path) -> list[Ran]:
 
 
 async def stops(count: int) -> list[Stop]:
-    """How soon the agent was silent when a telephone interrupted it by SIP, on the bundled models."""
+    """Measures how soon the agent was silent when a telephone interrupted it by SIP, on the bundled models."""
     (question,) = (await speeches_of("", [LONG])).values()
     interruptions = utterances_of_voices()
     found: list[Stop] = []

@@ -53,17 +53,17 @@ def result_name(options: argparse.Namespace) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Of one turn."""
+    """The outcome of one turn."""
 
     agent: str
     turn: Turn
     number: int
-    """Of the turn in its dialogue, from 0."""
+    """The number of the turn in its dialogue, from 0."""
     heard: str
     answer: Answer
     verdict: Verdict
     values_heard: bool
-    """What the caller said of a call's arguments was heard as it was said."""
+    """True if the caller's values for a call's arguments were heard as they were said."""
 
 
 async def measure(options: argparse.Namespace) -> Iterable[Figure]:
@@ -195,7 +195,7 @@ def _percent(outcomes: list[Outcome], what: str = "exact") -> float:
 
 
 def _show(run: list[list[Outcome]], options: argparse.Namespace) -> None:
-    """What went wrong, of `dev` alone."""
+    """Prints what went wrong, of `dev` alone."""
     if options.split != "dev":
         return
     outcomes = [outcome for dialogue in run for outcome in dialogue]

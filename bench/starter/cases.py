@@ -49,14 +49,14 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a caller says, and what is right then."""
+    """A caller's turn, and the right reply to it."""
 
     set: Literal["demo", "unseen", "none", "facts"]
     said: str
     kind: Literal["call", "none", "ask", "fact", "absent"]
     calls: tuple[Call, ...] = ()
     keys: tuple[str, ...] = ()
-    """Of a fact: each one that the answer may hold."""
+    """Keys of a fact: each one that the answer may hold."""
 
 
 class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,4 +1,4 @@
-"""Whether a reply is right: the calls that it made, or the fact that it told."""
+"""Judges whether a reply is right: the calls that it made, or the fact that it held."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bench.starter.cases import Call
 from bench.starter.normal import heard_as, place, words
 
 MOST_WORDS = 60
-"""Of an answer: one that recites its instructions tells everything."""
+"""Most words of an answer: one that recites its instructions holds everything."""
 NOT_KNOWN = re.compile(
     r"\b(dont|do not|doesnt|does not|didnt|cannot|cant|can not|not sure|unsure|no information|not able|unable|unfortunately|"
     r"couldnt|havent|isnt|not listed|not given|not mentioned|not available|wasnt|no details|not something)\b"
@@ -21,7 +21,7 @@ NOT_KNOWN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Of one turn."""
+    """The verdict on one turn."""
 
     named: bool
     """The right tools and no other; none where none fits."""
@@ -60,7 +60,7 @@ def _fits(given: Mapping[str, Any] | None, call: Call, said: Sequence[str] | Non
 
 
 def same(value: Any, wanted: Any) -> bool:
-    """Whether an argument is what was said, in whatever spelling."""
+    """True if an argument is what was said, in whatever spelling."""
     if wanted is None:
         return value is None or value == ""
     if isinstance(wanted, bool) or isinstance(value, bool):
@@ -82,7 +82,7 @@ def _sum(text: str) -> str:
 
 
 def _misheard(value: Any, wanted: Any, said: Sequence[str] | None, heard: Sequence[str] | None) -> bool:
-    """Whether the value is what was heard where the wanted one was said."""
+    """True if the value is what was heard where the wanted one was said."""
     if said is None or heard is None or wanted is None or isinstance(wanted, bool) or value is None:
         return False
     instead = heard_as(words(str(wanted)), said, heard)
@@ -90,7 +90,7 @@ def _misheard(value: Any, wanted: Any, said: Sequence[str] | None, heard: Sequen
 
 
 def values_heard(right: Sequence[Call], said: str, heard: str) -> bool:
-    """Whether the recogniser heard every value that was said in these words as it was said."""
+    """True if the recogniser heard every value that was said in these words as it was said."""
     said_words, heard_words = words(said), words(heard)
     for wanted in (wanted for call in right for wanted in call.arguments.values()):
         ways = [words(str(value)) for value in wanted if value is not None]
@@ -101,7 +101,7 @@ def values_heard(right: Sequence[Call], said: str, heard: str) -> bool:
 
 
 def judge_fact(answer: str, keys: Sequence[str]) -> bool:
-    """Whether the answer holds one of the keys."""
+    """True if the answer holds one of the keys."""
     told = words(answer)
     return len(told) <= MOST_WORDS and any(all(_holds(told, part.strip()) for part in key.split(" & ")) for key in keys)
 
@@ -113,7 +113,7 @@ def _holds(told: Sequence[str], key: str) -> bool:
 
 
 def judge_absent(answer: str, known: str) -> bool:
-    """Whether the answer says that it does not know, and makes up no number that stands nowhere in what it was told."""
+    """True if the answer says that it does not know, and makes up no number that stands nowhere in `known`."""
     told = words(answer)
     numbers = {word for word in told if word[0].isdigit()} - set(words(known))
     return NOT_KNOWN.search(" ".join(told)) is not None and not numbers and len(told) <= MOST_WORDS

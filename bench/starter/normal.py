@@ -74,7 +74,7 @@ def _number(tokens: Sequence[str], at: int) -> tuple[str, int]:
 
 
 def _scaled(tokens: Sequence[str], at: int, scale: str) -> tuple[int, int]:
-    """So many hundreds, or thousands, and what is added to them; or a number without either."""
+    """Reads hundreds, or thousands, and what is added to them; or a number without either."""
     below = _below_hundred if scale == "hundred" else _below_thousand
     value, after = below(tokens, at)
     if after < len(tokens) and tokens[after] == scale:
@@ -112,7 +112,7 @@ def _joined(tokens: Sequence[str]) -> list[str]:
 
 
 def place(of: Sequence[str], within: Sequence[str]) -> range | None:
-    """Where these words stand in the others; the last place, which a correction means."""
+    """Returns the place of these words in the others; the last one, which a correction means."""
     starts = [at for at in range(len(within) - len(of) + 1) if list(within[at : at + len(of)]) == list(of)]
     return range(starts[-1], starts[-1] + len(of)) if starts and of else None
 

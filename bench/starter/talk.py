@@ -21,13 +21,13 @@ TOOL_TIMEOUT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the agent did in a turn."""
+    """The agent's answer in a turn."""
 
     text: str
     calls: tuple[tuple[str, Mapping[str, Any] | None], ...]
     """Each different one: the tool, and its arguments as the tool takes them; None where it refuses them."""
     broken: str = ""
-    """Why there is no answer."""
+    """The reason why there is no answer."""
 
 
 class Talk:

@@ -48,7 +48,7 @@ class Cut:
     words: str
     is_end: bool
     weight: float
-    """How often people pause there."""
+    """The frequency of people's pauses there."""
 
 
 def cuts(said: str) -> Iterator[Cut]:
@@ -65,8 +65,8 @@ def _word(written: str) -> Word:
 
 
 def fitted(known: Floats, calls: Floats, is_end: Floats, importance: Floats) -> float:
-    """What is added to the log-odds `known` where the model calls a tool, by logistic regression (Newton's method). All arrays
-    have the shape (pauses,)."""
+    """Returns the weight that is added to the log-odds `known` where the model calls a tool, by logistic regression (Newton's
+    method). All arrays have the shape (pauses,)."""
     weight = 0.0
     for _ in range(60):
         likely = 1 / (1 + np.exp(-(known + weight * calls)))
@@ -77,7 +77,7 @@ def fitted(known: Floats, calls: Floats, is_end: Floats, importance: Floats) -> 
 
 
 async def calls_tool(engine: LlmEngine, agent: Agent, found: list[Cut]) -> list[bool]:
-    """Whether the language model answers each with a tool call."""
+    """Returns whether the language model answers each with a tool call."""
     session, schemas = engine.open(agent.name), ToolSet(agent.tools()).schemas()
     greeted = [Message("assistant", agent.greeting)] if agent.greeting else []
     answers: list[bool] = []

@@ -1,4 +1,4 @@
-"""What a faultless recogniser would write: numbers in digits, as Whisper spells them."""
+"""The transcript of a faultless recogniser: numbers in digits, as Whisper spells them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What windows of several calls cost in one run of the model, against a run each, and how many share one when calls stream at
-once."""
+"""Measures the cost of windows of several calls in one run of the model, against a run each, and how many share one when calls
+stream at once."""
 
 from __future__ import annotations
 

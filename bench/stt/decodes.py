@@ -27,7 +27,7 @@ class Decode:
     """One decode of a stretch of audio."""
 
     at_ms: float
-    """When it began, since the beginning of the utterance."""
+    """Time of its beginning, since the beginning of the utterance."""
     steps: list[Step] = field(default_factory=list)
 
 

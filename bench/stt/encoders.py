@@ -1,5 +1,5 @@
-"""What a published recogniser hears, and what it costs, by how much padding its encoder is given behind the audio. All settings
-decode an utterance before the next one is decoded, so that whatever else the machine does meets all of them."""
+"""Measures what a published recogniser hears, and what it costs, by how much padding its encoder is given behind the audio. All
+settings decode an utterance before the next one is decoded, so that whatever else the machine does meets all of them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PADDED = Padding("padded to 30 s", 0, step_frames=MAX_FRAMES, loop_penalty=1.0)
 
 @dataclass(slots=True)
 class Heard:
-    """What came of some utterances under one setting."""
+    """The results of some utterances under one setting."""
 
     pairs: list[tuple[str, str]] = field(default_factory=list)
     cpu_ms: list[float] = field(default_factory=list)

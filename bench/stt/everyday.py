@@ -21,7 +21,7 @@ from voiceagent.tts.piper import PiperEngine, PiperOptions
 
 SEED = 7
 LEVEL = 0.8
-"""Of espeak-ng's audio, which reaches full scale."""
+"""Gain on espeak-ng's audio, which reaches full scale."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
-"""What a recogniser writes for sounds that are no words, and which figures its transcripts of speech and of such sounds have:
-what the limits of a profile are chosen on."""
+"""Measures the transcripts that a recogniser writes for sounds that are no words, and the figures of its transcripts of speech
+and of such sounds: the limits of a profile are chosen on them."""
 
 from __future__ import annotations
 

@@ -40,7 +40,8 @@ def interpreter() -> Path:
 
 
 def stream(model: Path, utterances: Sequence[NDArray[np.int16]], coalesce_s: float) -> list[dict[str, Any]]:
-    """What WhisperLiveKit makes of the utterances, mono 16 kHz: `bench.stt.peer.stream`'s answer for each. Raises PeerError."""
+    """Returns WhisperLiveKit's results for the utterances, mono 16 kHz: `bench.stt.peer.stream`'s answer for each. Raises
+    PeerError."""
     python = interpreter()
     with tempfile.TemporaryDirectory() as folder:
         speech, results = Path(folder, "speech.npz"), Path(folder, "results.json")

@@ -46,7 +46,7 @@ def _in_band(recording: Recording, band: str) -> NDArray[np.int16]:
 
 
 def _labelled(recording: Recording) -> NDArray[np.bool_]:
-    """Where there is speech, in steps of `STEP_MS`."""
+    """Marks the speech, in steps of `STEP_MS`."""
     mask = np.zeros(int(recording.duration_s * 1000) // STEP_MS, bool)
     mask[int(recording.start_s * 1000) // STEP_MS : int(recording.end_s * 1000) // STEP_MS] = True
     for pause in recording.pauses:
@@ -55,7 +55,7 @@ def _labelled(recording: Recording) -> NDArray[np.bool_]:
 
 
 def _found(audio: NDArray[np.int16]) -> NDArray[np.bool_]:
-    """Where the detector finds an utterance, from its onset to its last voiced sample."""
+    """Marks the utterances that the detector finds, from their onset to their last voiced sample."""
     lead = int(LEAD_MS * RATE_HZ / 1000)
     padded = np.pad(audio, (lead, lead))
     mask = np.zeros(len(padded) * 1000 // RATE_HZ // STEP_MS + 1, bool)

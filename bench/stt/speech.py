@@ -31,7 +31,7 @@ class Spoken:
     audio: NDArray[np.int16]
     """Mono at `RATE_HZ`, shape (samples,)."""
     word_ends_ms: tuple[float, ...]
-    """When each word of `text.split()` ends; empty where unknown."""
+    """The end of each word of `text.split()`; empty where unknown."""
 
 
 def held_out_voices(count: int, seed: int = 1) -> list[Spoken]:
@@ -113,7 +113,7 @@ def _trimmed(clip: Clip) -> Spoken:
 
 
 def _end_of_sound(clip: Clip, start: int, end: int) -> int:
-    """Where a unit's last sound ends: a pause behind it, which its span holds too, is not part of it."""
+    """Returns the end of a unit's last sound: a pause behind it, which its span holds too, is not part of it."""
     for at, name in reversed(clip.label.phonemes):
         if start < at < end:
             return end if name else _end_of_sound(clip, start, at)

@@ -27,7 +27,7 @@ TAIL_MS = 400.0
 
 @dataclass(slots=True)
 class Streamed:
-    """What came of one utterance."""
+    """The results of one utterance."""
 
     audio_s: float
     text: str = ""

@@ -1,4 +1,4 @@
-"""When the caller's words stood on the screen. Pure: texts with the times at which they were shown in, a latency a word out."""
+"""Times the caller's words on the screen. Pure: texts with the times at which they were shown in, a latency a word out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from voiceagent.evaluation.check_speech import normalised
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What was shown from a moment on."""
+    """The text that was shown from a moment on."""
 
     at_ms: float
     stable: str
@@ -40,7 +40,7 @@ def word_latencies(text: str, word_ends_ms: Sequence[float], timeline: Sequence[
 
 
 def _settled_since(words: Sequence[str], timeline: Sequence[tuple[float, str]]) -> list[float | None]:
-    """For each word, since when it stands in the text in its place among the others up to the last text."""
+    """Returns for each word the time since which it stands in the text in its place among the others up to the last text."""
     since: list[float | None] = [None] * len(words)
     for at_ms, text in timeline:
         matched = _matched(words, normalised(text).split())
