@@ -100,8 +100,8 @@ def add_text(step: Step, reply: Reply, text: str, *, final: bool) -> Reply:
 
 
 def speak_clauses(step: Step, reply: Reply, pieces: tuple[str, ...]) -> Reply:
-    """Have the reply's last clauses, which are new, synthesised. Of a speculative reply only the first clause is synthesised, and
-    the client is not told."""
+    """Have the reply's last clauses, which are new, synthesised. A speculative reply has only its first clause synthesised, and
+    the client gets no event."""
     revise(step, reply)
     first = len(reply.clauses) - len(pieces)
     for index, text in enumerate(pieces, start=first):

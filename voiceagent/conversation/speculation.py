@@ -1,5 +1,5 @@
 """Speculative replies. A reply begins in a pause, before it is known that the caller has finished. Until the turn is committed
-with the same words, its audio is held, its tools with effects wait, the client is not told and nothing enters the history."""
+with the same words, its audio is held, its tools with effects wait, the client gets no event and nothing enters the history."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class Pause(Struct, frozen=True):
 
     @property
     def judged(self) -> Mapping[str, float]:
-        """The chances, 0 to 1, that the judges have told."""
+        """The judges' chances so far, 0 to 1."""
         return {name: chance for name, chance in self.answers.items() if chance is not None}
 
 

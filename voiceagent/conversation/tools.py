@@ -188,7 +188,7 @@ def end_speculative_calls(step: Step) -> None:
 
 
 def take_speculative_call(step: Step, name: str, arguments: str) -> int | None:
-    """Take this call out of the turn's: it ends with its turn no more. Returns its id, or None if there is none."""
+    """Take this call out of the turn's, so that it outlives the turn. Returns its id; None without such a call."""
     run = speculative_call(step, name, arguments)
     if run is None:
         return None

@@ -109,7 +109,7 @@ class GroundedSession(LlmSession):
     """Implements `LlmSession` by another."""
 
     def __init__(self, inner: LlmSession, limits: ModelLimits, language: GroundingWords, counted: Counter[str]) -> None:
-        """`counted` is told what was asked for, put right or replaced."""
+        """`counted` counts what was asked for, put right or replaced."""
         self._inner = inner
         self._limits = limits
         self._language = language
@@ -165,7 +165,7 @@ class GroundedSession(LlmSession):
             yield f" {replies.instead}" if spoke else replies.instead
 
     async def _answer_aside(self, messages: Sequence[Message], urgency: Urgency) -> AsyncGenerator[Generated, None]:
-        """The answer to a question of the caller's that is none to ours: without tools, and then our question once more."""
+        """The answer to a question that the caller asked in place of an answer: without tools, then our question once more."""
         self._counted["aside_answered"] += 1
         async with aclosing(self.generate(messages, (), urgency)) as stream:
             async for piece in stream:

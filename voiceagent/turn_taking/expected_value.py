@@ -13,7 +13,7 @@ from voiceagent.turn_taking.patience import Kind, ValueShape
 OF_DIGITS: frozenset[Kind] = frozenset({"digits", "phone", "number"})
 """Values that are said as digits or as number words."""
 MOST_CHOICES, MOST_CHOICE_WORDS = 8, 3
-"""More choices than that are not told to a recogniser, nor longer ones."""
+"""The most choices, and the most words of each, that are given to a recogniser."""
 _PIECES = re.compile(r"[^\W\d_]+|\d+")
 
 
@@ -40,7 +40,7 @@ NOTHING = ExpectedValue()
 
 
 def expected_value(shapes: Iterable[ValueShape], asked: str, language: Language) -> ExpectedValue:
-    """The value that the agent's last words ask for. A shape is meant if they name it by a word that tells something."""
+    """The value that the agent's last words ask for. A shape is meant if they hold one of its hints."""
     if "?" not in asked:
         return NOTHING
     words = frozenset(bare_words(asked)).difference(language.question_words, *language.unfinished.values())

@@ -18,7 +18,7 @@ STILL_SPEAKING_MS = 40.0
 SAYING_MORE_MS = 60.0
 """The same while the reply is hushed: every gap in a word counts then, and the agent would be heard again in it."""
 SURELY_NO_WORDS = 0.1
-"""A sound whose chance to be words is below this is none, however short it is so far."""
+"""A sound whose chance to be words is below this is no words, however short it is so far."""
 
 
 class Overheard(Struct, frozen=True):

@@ -39,7 +39,7 @@ class PersonWords:
     polite: str = ""
     """Words that change nothing beside a person who is named alone."""
     refusals: str = ""
-    """Words before a request that make it none: "don't", "told"."""
+    """Words before a request that cancel it: "don't", "told"."""
     others: str = ""
     """Words behind a person that make somebody or something else of them: "human resources"."""
 

@@ -21,7 +21,7 @@ LANGUAGES: Mapping[str, Language] = {one.code: one for one in (ENGLISH, GERMAN, 
 
 _PHONE = replace(ENGLISH.phone, machine=frozenset(), absent=frozenset(), person=PersonWords())
 OTHER = replace(UNKNOWN, sayings=ENGLISH.sayings, prompts=ENGLISH.prompts, phone=_PHONE, transfer=ENGLISH.transfer)
-"""Used for a language without a file. An agent in it says, and tells its model, what its settings name, or English."""
+"""Used for a language without a file. An agent in it uses the phrases and prompts of its settings, or English ones."""
 
 
 def language(code: str) -> Language:
