@@ -52,6 +52,14 @@ def test_a_judge_that_cannot_tell_is_not_waited_for(missing: str) -> None:
     assert world.endpoint_ms() < WAIT_MS
 
 
+def test_a_judge_that_weighs_nothing_is_not_waited_for() -> None:
+    world = call((), ("ear", "of another package"))
+    world.speech()
+    world.pause_with(WORDS)
+    judged(world, "ear", 0.999)
+    assert world.endpoint_ms() < WAIT_MS
+
+
 def test_without_judges_no_turn_waits_for_one() -> None:
     world = call((), ())
     world.speech()

@@ -285,7 +285,7 @@ def _shortest_ms(step: Step, pause: Pause, words: str) -> float:
     over in the first pause between two sentences. Where no words were recognised, they may follow."""
     rules = step.state.rules.endpointing
     shortest = [rules.min_delay_ms]
-    if any(judge not in pause.answers for judge in _asked(step, pause)):
+    if rules.model is not None and any(judge not in pause.answers and rules.model.weighs(judge) for judge in _asked(step, pause)):
         shortest.append(rules.judges_wait_ms)
     if step.state.utterance.interrupts:
         shortest.append(rules.interruption_delay_ms)

@@ -52,6 +52,10 @@ class EndpointModel:
         score += PATIENCE[evidence.value] + (TOOL_CALL if evidence.calls_tool else 0.0)
         return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, score))))
 
+    def weighs(self, judge: str) -> bool:
+        """True if what a turn judge says counts."""
+        return bool(self.weights.get(judge) or self.weights.get(f"{judge}_long"))
+
     def delays(self, evidence: PauseEvidence, language: Language, *, shortest_ms: float, longest_ms: float) -> EndpointingDelays:
         """Returns the lengths that the pause must reach."""
         most_ms = most_for(evidence, language, shortest_ms=shortest_ms, longest_ms=longest_ms)
