@@ -16,10 +16,9 @@ from voiceagent.call.scope import AgentParts
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
-from voiceagent.llm.engine import GeneratedText, Urgency
+from voiceagent.llm.engine import Urgency, written
 from voiceagent.media.playout import Playout
 from voiceagent.telephone.transfer.interface import TRANSFERRED
-from voiceagent.text_normalization.prose import Prose
 from voiceagent.turn_taking.languages import language
 from voiceagent.turn_taking.phone_words import TransferWords
 
@@ -65,20 +64,10 @@ class AgentBriefing:
         memory = self._call.state.memory
         earlier = (Message("system", memory.summary),) if memory.summary else ()
         messages = (*earlier, *memory.history, Message("user", self._words.ask))
-        session, prose, text = self._parts.engines.llm.open(f"{self._call.call_id} summary"), self._prose(), ""
-        try:
-            async with aclosing(session.generate(messages, (), Urgency.REPLY)) as stream:
-                async for piece in stream:
-                    if isinstance(piece, GeneratedText):
-                        text += prose.feed(piece.text)
-                    if len(text) > MAX_SUMMARY_CHARACTERS:
-                        return text
-        finally:
-            await session.close()
+        prose = self._parts.speech.prose(self._code)
+        llm, name = self._parts.engines.llm, f"{self._call.call_id} summary"
+        text = await written(llm, name, messages, Urgency.REPLY, MAX_SUMMARY_CHARACTERS, prose.feed)
         return text + prose.finish()
-
-    def _prose(self) -> Prose:
-        return self._parts.speech.prose(self._code)
 
     async def brief(self, playout: Playout, summary: str, key: str) -> None:
         """See `ColleagueBriefing`."""
