@@ -259,6 +259,6 @@ def test_fewer_ports_than_calls_are_told_at_the_start(caplog: pytest.LogCaptureF
     from voiceagent.latency.budget_file import load_budgets
     from voiceagent.resources import default_budgets_file
 
-    agent = AgentConfig(media=MediaSettings(ports="40000-40003"))
+    agent = AgentConfig(profile="embedded", media=MediaSettings(ports="40000-40003"))
     AgentService(agent, load_budgets(default_budgets_file())).service()
     assert "media.ports has 4 ports for 16 calls" in caplog.text

@@ -11,14 +11,7 @@ from numpy.typing import NDArray
 from voiceagent.llm.chat.tool_constraint import ToolConstraint
 from voiceagent.llm.embedded.genai import Generator
 from voiceagent.llm.embedded.jobs import KvCache
-
-RECENT = "recent_logits"
-"""The name of an output [1, up to RECENT_TOKENS, vocabulary], float32: the logits of the last tokens that were read.
-models/train/adapter_graph.py builds such a graph."""
-RECENT_TOKENS = 12
-"""A draft of 11 tokens, and the token before it. Each costs 0.35 ms per reading of a prompt, on the two cores of the starter's
-budget."""
-
+from voiceagent.llm.embedded.recent_logits import RECENT, RECENT_TOKENS
 
 SHORTEST_STEP = 2
 LONGEST_DRAFT = RECENT_TOKENS - 1

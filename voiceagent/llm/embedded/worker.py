@@ -21,7 +21,8 @@ from voiceagent.llm.embedded import genai
 from voiceagent.llm.embedded.drafts import Drafts
 from voiceagent.llm.embedded.genai import Generator, LoadedModel
 from voiceagent.llm.embedded.jobs import Ending, Forget, Job, KvCache, WorkerConversation, without
-from voiceagent.llm.embedded.steps import LONGEST_DRAFT, RECENT, SHORTEST_STEP, GreedySteps, tells_recent
+from voiceagent.llm.embedded.recent_logits import RECENT
+from voiceagent.llm.embedded.steps import LONGEST_DRAFT, SHORTEST_STEP, GreedySteps, tells_recent
 from voiceagent.llm.endings import ending_ids, ending_share
 
 
