@@ -112,8 +112,9 @@ class EchoServer:
         self.url = str(client.make_url("")).rstrip("/")
 
 
-@pytest.fixture
-async def echo(make_service: MakeService) -> AsyncIterator[EchoServer]:
+@asynccontextmanager
+async def echoing(make_service: MakeService, telephone: Telephone) -> AsyncIterator[EchoServer]:
+    """A server that takes the calls of these lines, and echoes."""
     calls: list[EchoCall] = []
     servers: list[EchoServer] = []
 
@@ -127,13 +128,19 @@ async def echo(make_service: MakeService) -> AsyncIterator[EchoServer]:
     async def load() -> AsyncIterator[StartCall]:
         yield start_call
 
-    settings = TelephonySettings(tuple(SECRETS), PUBLIC_URL, audiosocket="127.0.0.1:0")
-    telephone = Telephone.from_settings(settings, environment())
     app = make_app(make_service(load=load, telephone=telephone))
     async with TestClient(TestServer(app)) as client, aiohttp.ClientSession() as session:
         await app[READINESS].wait()
         servers.append(EchoServer(client, session, calls, app))
         yield servers[0]
+
+
+@pytest.fixture
+async def echo(make_service: MakeService) -> AsyncIterator[EchoServer]:
+    settings = TelephonySettings(tuple(SECRETS), PUBLIC_URL, audiosocket="127.0.0.1:0")
+    telephone = Telephone.from_settings(settings, environment())
+    async with echoing(make_service, telephone) as server:
+        yield server
 
 
 @pytest.fixture

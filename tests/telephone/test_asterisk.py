@@ -5,34 +5,28 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import numpy as np
 import pytest
-from aiohttp.test_utils import TestClient, TestServer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fakes import MakeService
 from tests.server_process import complaints
 from tests.telephone.asterisk_peer import PASSWORD, AsteriskPeer, basic
-from tests.telephone.conftest import EchoCall, EchoServer
+from tests.telephone.conftest import EchoServer, echoing
 from tests.telephone.peers import CALLED, CALLER
 from tests.telephone.test_refusals import complaint_of
 from tests.telephone.test_streams import loud, peak_hz, tone
 from voiceagent.errors import ConfigError, MediaError
-from voiceagent.media.leg import Leg
-from voiceagent.server.calls.calls import CallHandle, StartCall
-from voiceagent.server.http.app import CALLS, READINESS, make_app
+from voiceagent.server.http.app import CALLS
 from voiceagent.settings.agent import load_agent
 from voiceagent.settings.telephone import TelephonySettings
 from voiceagent.telephone.messages import Digit, Flow, MarkReached, Started
 from voiceagent.telephone.streams.asterisk_stream import FORMATS, AsteriskStream
 from voiceagent.telephone.streams.lines import Telephone
-from voiceagent.telephone.streams.stream_leg import StreamLeg
 
 BOTH = pytest.mark.parametrize("is_json", [True, False], ids=["json", "plain"])
 
@@ -40,25 +34,9 @@ BOTH = pytest.mark.parametrize("is_json", [True, False], ids=["json", "plain"])
 @pytest.fixture
 async def pbx(make_service: MakeService) -> AsyncIterator[EchoServer]:
     """Takes Asterisk's calls only, without an address that others would sign."""
-    calls: list[EchoCall] = []
-    servers: list[EchoServer] = []
-
-    def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> CallHandle:
-        assert isinstance(leg, StreamLeg)
-        calls.append(EchoCall(leg, servers[0].echoes))
-        servers[0].begun.set()
-        return calls[-1]
-
-    @asynccontextmanager
-    async def load() -> AsyncIterator[StartCall]:
-        yield start_call
-
     telephone = Telephone.from_settings(TelephonySettings(("asterisk",)), {"VOICEAGENT_ASTERISK_PASSWORD": PASSWORD})
-    app = make_app(make_service(load=load, telephone=telephone))
-    async with TestClient(TestServer(app)) as client, aiohttp.ClientSession() as session:
-        await app[READINESS].wait()
-        servers.append(EchoServer(client, session, calls, app))
-        yield servers[0]
+    async with echoing(make_service, telephone) as server:
+        yield server
 
 
 @BOTH

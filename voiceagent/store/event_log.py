@@ -25,7 +25,7 @@ from voiceagent.private_files import FILE_MODE, private_folder
 from voiceagent.store.call_ids import matching, several
 from voiceagent.store.losses import Losses
 
-FORMAT = 2
+FORMAT = 3
 SUFFIX = ".jsonl"
 MAX_LOG_BYTES = 64 * 1024 * 1024
 """Several hours of talk; later steps are not kept."""

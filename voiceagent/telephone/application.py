@@ -21,7 +21,7 @@ ASTERISK = web.AppKey("asterisk", AudioSocketServer)
 
 @dataclass(frozen=True, slots=True)
 class TelephonePart:
-    """Implements `Part`."""
+    """Implements `ApplicationPart`."""
 
     telephone: Telephone = NO_TELEPHONE
     """The vendors whose calls are taken."""
@@ -29,20 +29,20 @@ class TelephonePart:
     """The line to a SIP trunk or PBX."""
 
     def add_routes(self, app: web.Application) -> None:
-        """See `Part.add_routes`."""
+        """See `ApplicationPart.add_routes`."""
         app.router.add_post("/v1/voiceagent/dial", dial)
         if self.telephone.lines:
             _add_vendors(app, Switchboard(self.telephone, app[CALLS]))
 
     @asynccontextmanager
     async def open(self, app: web.Application) -> AsyncIterator[None]:
-        """See `Part.open`: the SIP line."""
+        """See `ApplicationPart.open`: the SIP line."""
         async with kept_line(app, self.sip, app[CALLS], lambda: start_call(app)):
             yield
 
     @asynccontextmanager
     async def listen(self, app: web.Application) -> AsyncIterator[None]:
-        """See `Part.listen`: Asterisk's AudioSocket."""
+        """See `ApplicationPart.listen`: Asterisk's AudioSocket."""
         if self.telephone.audiosocket is None:
             yield
             return
