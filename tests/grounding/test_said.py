@@ -120,6 +120,31 @@ def test_what_nobody_said_is_unsaid(said: str, value: Any) -> None:
     assert checked({"it": value}, said, schema={}).unsaid == ("it",)
 
 
+@pytest.mark.parametrize(
+    ("said", "written", "sent"),
+    [
+        ("My order number is for 8271.", "8271", "48271"),
+        ("My order number is for 8271.", "48271", "48271"),
+        ("The reference is to 33 one.", "331", "2331"),
+        ("My PIN is 48 to 71.", "4871", "48271"),
+        ("It's extension ate 0 4 for 9.", "049", "80449"),
+        ("The zip code was 9 won 4 too 7.", "947", "91427"),
+        ("My order number is 8271 for the two of us.", "8271", "8271"),
+        ("My order is for 8271.", "8271", "8271"),
+        ("I called to 8271 about my number.", "8271", "8271"),
+        ("What is the number for 20 people?", "20", "20"),
+    ],
+)
+def test_a_digit_of_a_code_that_was_written_as_a_word_of_its_sound_is_put_back(said: str, written: str, sent: str) -> None:
+    schema = {"properties": {"order_number": {"type": "string"}}}
+    assert checked({"order_number": written}, said, schema=schema) == Checked({"order_number": sent}, (), sent != written)
+
+
+def test_words_that_sound_like_digits_stay_words_elsewhere() -> None:
+    assert checked({"people": 4}, "My room number is for two people.").unsaid == ("people",)
+    assert checked({"people": 2}, "My room number is for two people.").unsaid == ()
+
+
 def test_a_code_that_was_said_otherwise_is_put_right_where_there_is_only_one() -> None:
     assert checked({"order": "48143"}, "Where's my order 48 213?").arguments == {"order": "48213"}
     assert checked({"order": "21383"}, "Where is my order 4838? How's 213?").unsaid == ("order",)

@@ -43,6 +43,12 @@ class GroundingWords:
     """Words in the name or the description of an argument that is a time of day."""
     minutes_past: Mapping[str, int]
     """Words between minutes and the hour, and their sign: "ten to nine"."""
+    digits_by_sound: Mapping[str, int] = field(default_factory=dict)
+    """Words that sound like a digit, as a recogniser may write it: "My number is for 8271"."""
+    code_names: frozenset[str] = frozenset()
+    """Words right before a value of digits, such as "number"."""
+    copulas: frozenset[str] = frozenset()
+    """Words that may stand between such a word and its value: "is"."""
     questions: frozenset[str] = frozenset()
     """Words with which a question begins."""
     ask_number: str = "{name}?"

@@ -14,11 +14,9 @@ from voiceagent.conversation.history import Message, read_arguments
 from voiceagent.grounding.choices import choices, is_given, nearest, was_chosen
 from voiceagent.grounding.clock import Clock, clocks, one_clock
 from voiceagent.grounding.language import GroundingWords
-from voiceagent.grounding.words import Word, words_of
+from voiceagent.grounding.words import SHORTEST_CODE, Word, words_of
 from voiceagent.json_types import JsonObject
 
-SHORTEST_CODE = 3
-"""From this many digits on, a number counts as a code, said in groups or one by one."""
 SHORTEST_JOINED = 5
 """The fewest letters of a name that may be written in another number of words: "hair cut"."""
 HALF = 0.5
@@ -75,6 +73,16 @@ class Said:
         return "\n".join(_digits(words) for words in self._words)
 
     @cached_property
+    def _by_sound(self) -> dict[str, str]:
+        """Codes with digits that were written as words, by what is left of them without those."""
+        codes: dict[str, str] = {}
+        for words in self.by_caller:
+            if any(word.by_sound for word in words):
+                plain = _digits([word for word in words if not word.by_sound]).split()
+                codes.update((left, whole) for left, whole in zip(plain, _digits(words).split(), strict=True) if left != whole)
+        return codes
+
+    @cached_property
     def clocks(self) -> tuple[Clock, ...]:
         """Every time of day, the latest first."""
         return tuple(clock for words in self._words for clock in clocks(words, self._language))
@@ -108,8 +116,10 @@ class Said:
         return value % 1 == HALF and HALF in self.amounts and f"{value - HALF:g}" in self.words  # "two and a half"
 
     def code(self, digits: str) -> str:
-        """The digits, if they were said, in whatever groups; else the only code in the caller's last words, if it is as long;
-        else nothing."""
+        """The digits, if they were said, in whatever groups, and with those that were written as words that sound like them; else
+        the only code in the caller's last words, if it is as long; else nothing."""
+        if digits in self._by_sound:
+            return self._by_sound[digits]
         if digits in self._codes:
             return digits
         last = _digits(self.by_caller[0]).split() if self.by_caller else []

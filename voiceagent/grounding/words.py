@@ -6,12 +6,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from voiceagent.grounding.language import GroundingWords
 
 _WORD = re.compile(r"\d{1,2}:\d{1,2}(?!\d)|\d+|[^\W\d_]+(?:['’][^\W\d_]+)*|[+*/×÷]|(?<![^\W\d_])-(?![^\W\d_])")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ABBREVIATED = re.compile(r"\b([a-z])\.\s?([a-z])\b\.?")
+
+SHORTEST_CODE = 3
+"""From this many digits on, a number counts as a code, said in groups or one by one."""
+TEN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +25,8 @@ class Word:
 
     text: str
     number: int | None = None
+    by_sound: bool = False
+    """True for a digit that was written as a word that sounds like it."""
 
 
 def words_of(text: str, language: GroundingWords) -> list[Word]:
@@ -40,11 +47,31 @@ def _with_numbers(raw: Sequence[str], language: GroundingWords) -> list[Word]:
             digits = "".join(str(int(digit)) for digit in raw[at])
             length = 2 if at + 1 < len(raw) and raw[at + 1] in language.ordinal_endings else 1
             found.append(Word(digits, int(digits) if len(digits) <= 15 else None))
+        elif _is_digit_by_sound(raw, at, found, language):
+            digit = language.digits_by_sound[raw[at]]
+            found.append(Word(str(digit), digit, by_sound=True))
+            length = 1
         else:
             found.append(Word(_bare(raw[at], language)))
             length = 1
         at += length
     return found
+
+
+def _is_digit_by_sound(raw: Sequence[str], at: int, before: Sequence[Word], language: GroundingWords) -> bool:
+    """True for a word that sounds like a digit and stands before one, in digits that follow the name of a code: the "for" of "my
+    number is for 8271"."""
+    if raw[at] not in language.digits_by_sound or at + 1 >= len(raw) or not _is_digits(raw[at + 1], language):
+        return False
+    named = next((word.text for word in reversed(before) if word.number is None and word.text not in language.copulas), "")
+    dictated = takewhile(lambda word: _is_digits(word, language) or word in language.digits_by_sound, raw[at:])
+    after = sum(len(word) if word.isdecimal() else 1 for word in dictated if _is_digits(word, language))
+    told = takewhile(lambda word: word.number is not None, reversed(before))
+    return named in language.code_names and after + sum(len(word.text) for word in told) >= SHORTEST_CODE
+
+
+def _is_digits(word: str, language: GroundingWords) -> bool:
+    return word.isdecimal() or 0 <= language.numbers.get(word, -1) < TEN
 
 
 def _number_at(raw: Sequence[str], at: int, language: GroundingWords) -> tuple[int, int]:
