@@ -18,6 +18,7 @@ from voiceagent.latency.budget_file import load_budgets
 from voiceagent.models.choice import PROFILE_VARIABLE
 from voiceagent.models.registry import profile
 from voiceagent.resources import default_budgets_file
+from voiceagent.server.access.key_ring import KeyRing
 from voiceagent.server.calls.admission import Admission
 from voiceagent.server.http.app import Service
 from voiceagent.server.monitoring.metrics import Metrics
@@ -63,6 +64,8 @@ def make_service(switchboard: Switchboard, tmp_path: Path) -> MakeService:
         **changes: Any,
     ) -> Service:
         metrics = Metrics()
+        if isinstance(changes.get("keys"), tuple):
+            changes["keys"] = KeyRing(changes["keys"], changes.pop("operator_keys", ()))
         settings: dict[str, Any] = {
             "answer": switchboard.answer,
             "load": switchboard.load,

@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import msgspec
@@ -37,6 +37,7 @@ from voiceagent.models.fitness import foreign_models, unfit
 from voiceagent.private_files import keep_private
 from voiceagent.realtime.client_events import ClientEventError
 from voiceagent.realtime.settings import asked_with_offer, checked_instructions
+from voiceagent.server.access.key_ring import KeyRing
 from voiceagent.server.calls.admission import Admission
 from voiceagent.server.calls.calls import StartCall
 from voiceagent.server.http.app import Service
@@ -90,8 +91,7 @@ class AgentService:
 
     agent: AgentConfig
     budgets: Budgets
-    keys: tuple[str, ...] = ()
-    operator_keys: tuple[str, ...] = ()
+    keys: KeyRing = field(default_factory=KeyRing)
     event_logs: int = 0
     """The number of calls whose event logs, which hold what was said, are kept; 0: none."""
     tell: Callable[[Weakness], None] = _log_weakness
@@ -129,7 +129,7 @@ class AgentService:
             metrics,
             admission,
             self.keys,
-            self.operator_keys,
+            self.agent.http.allowed_origins,
             ice,
             parts=(TelephonePart(Telephone.from_settings(self.agent.telephony), line),),
             about=self._about(tools),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
-KEPT = ("turns.sqlite3*", "calls", "calls/*", "context", "context/*")
+KEPT = ("keys*.json*", "turns.sqlite3*", "calls", "calls/*", "context", "context/*")
 """Files that a server keeps in its data folder."""
 
 log = logging.getLogger(__name__)

@@ -14,6 +14,8 @@ MIN_SECRET_CHARACTERS = 8
 """Shorter values are no real secrets, and removing them would make holes in other words."""
 HIDDEN = "[secret]"
 _NAME = re.compile(r"(keys?|tokens?|secrets?|passwords?|passwd|passphrase|credentials?|authorization)$", re.IGNORECASE)
+_OUR_KEY = re.compile(r"\b(va_[0-9a-f]{8}_|ek_)[A-Za-z0-9_-]{20,}")
+"""The shape of this server's own keys and client secrets, of which only hashes are known."""
 _known: set[str] = set()
 
 
@@ -25,10 +27,10 @@ def keep_secret(*values: str) -> None:
 
 
 def redacted(text: str) -> str:
-    """The text without known secrets."""
+    """The text without known secrets, and without what looks like a key of this server."""
     for secret in sorted(filter(text.__contains__, _known), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
-    return text
+    return _OUR_KEY.sub(HIDDEN, text)
 
 
 def keep_secrets_of(settings: object, environment: Mapping[str, str]) -> None:

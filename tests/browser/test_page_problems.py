@@ -12,7 +12,7 @@ import pytest
 
 from tests.browser.test_page import HERE, chromium
 from tests.server_process import running_server
-from voiceagent.server.http.auth import KEYS_VARIABLE
+from voiceagent.server.access.key_ring import KEYS_VARIABLE
 
 
 def drive(url: str, *arguments: str) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.browser.test_page import HERE, chromium
 from tests.server_process import running_server
-from voiceagent.server.http.auth import KEYS_VARIABLE
+from voiceagent.server.access.key_ring import KEYS_VARIABLE
 
 KEY = "open-sesame"
 NOTICED_MS = 2000.0

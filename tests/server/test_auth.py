@@ -9,6 +9,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer, make_mocked_request
 
 from tests.fakes import MakeService
+from voiceagent.server.access.key_ring import KeyRing
+from voiceagent.server.access.origins import Origins
 from voiceagent.server.http.app import make_app
 from voiceagent.server.http.auth import KeyGate
 from voiceagent.server.http.problems import Problem
@@ -21,7 +23,7 @@ async def answered(_: web.Request) -> web.StreamResponse:
 
 @pytest.mark.parametrize("headers", [{"Host": "["}, {"Host": "localhost", "Origin": "http://["}])
 async def test_a_host_that_cannot_be_read_is_not_this_machine(headers: dict[str, str]) -> None:
-    gate = KeyGate((), Metrics())
+    gate = KeyGate(KeyRing(), Origins(keys_needed=lambda: False), Metrics())
     request = make_mocked_request("GET", "/readyz", headers)
     with pytest.raises(Problem) as refused:
         await gate.middleware()(request, answered)

@@ -24,7 +24,7 @@ class Clock:
 
 
 def quotas(clock: Clock | None = None, *, max_calls: int = 16, keys: int = 2, **settings: float) -> Quotas:
-    return Quotas(QuotaSettings(**settings), max_calls, keys=keys, clock=clock or Clock())  # type: ignore[arg-type]  # fields of several types
+    return Quotas(QuotaSettings(**settings), max_calls, keys=lambda: keys, clock=clock or Clock())  # type: ignore[arg-type]  # fields of several types
 
 
 async def half_open(share: Quotas, client: Client) -> Place:

@@ -17,8 +17,8 @@ from voiceagent.capacity.settings import AdmissionSettings, QueueSettings
 from voiceagent.errors import ConfigError, ModelError
 from voiceagent.latency.spans import Span, Stage, TurnReport
 from voiceagent.media.webrtc.ice import IceServers, IceSettings
+from voiceagent.server.access.key_ring import KeyRing, is_loopback
 from voiceagent.server.http.app import READINESS, make_app
-from voiceagent.server.http.auth import check_exposure, is_loopback
 from voiceagent.server.http.run import serve
 from voiceagent.server.monitoring.metrics import Metrics
 
@@ -192,10 +192,11 @@ async def test_a_key_is_asked_for_when_keys_are_configured(open_server: Open) ->
     assert (await client.get("/metrics")).status == 401
     assert (await client.get("/")).status == 200
     assert (await client.get("/readyz")).status == 200
-    good = {**SDP, "Authorization": "Bearer other", "Origin": "https://example.org"}
+    own = str(client.make_url("/")).rstrip("/")
+    good = {**SDP, "Authorization": "Bearer other", "Origin": own}
     response = await client.post(CALLS, data=OFFER, headers=good)
     assert response.status == 201
-    assert response.headers["Access-Control-Allow-Origin"] == "*"
+    assert response.headers["Access-Control-Allow-Origin"] == own
     assert "Location" in response.headers["Access-Control-Expose-Headers"]
 
 
@@ -215,7 +216,7 @@ async def test_without_keys_other_sites_are_refused(open_server: Open) -> None:
 
 
 async def test_a_preflight_is_answered_without_a_key(open_server: Open) -> None:
-    client = await open_server(keys=("secret",))
+    client = await open_server(keys=("secret",), allowed_origins=("https://example.org",))
     headers = {"Origin": "https://example.org", "Access-Control-Request-Method": "POST"}
     response = await client.options(CALLS, headers=headers)
     assert response.status == 204
@@ -346,17 +347,17 @@ async def test_an_impossible_address_is_one_clear_line(make_service: MakeService
     with pytest.raises(ConfigError, match="port 70000 does not exist"):
         await serve(make_app(make_service()), "127.0.0.1", 70000)
     with pytest.raises(ConfigError, match=r"cannot listen on 203\.0\.113\.7"):
-        await serve(make_app(make_service()), "203.0.113.7", 8080, keys=("k" * 16,))
+        await serve(make_app(make_service(keys=("k" * 16,))), "203.0.113.7", 8080)
 
 
 def test_the_network_is_not_served_without_keys() -> None:
     with pytest.raises(ConfigError, match="VOICEAGENT_KEYS"):
-        check_exposure("0.0.0.0", ())
+        KeyRing().check_exposure("0.0.0.0")
     with pytest.raises(ConfigError, match="a key of 5 characters"):
-        check_exposure("0.0.0.0", ("k" * 16, "short"))
-    check_exposure("0.0.0.0", ("k" * 16,))
-    check_exposure("127.0.0.1", ("short",))
-    check_exposure("127.0.0.1", ())
+        KeyRing(("k" * 16, "short")).check_exposure("0.0.0.0")
+    KeyRing(("k" * 16,)).check_exposure("0.0.0.0")
+    KeyRing(("short",)).check_exposure("127.0.0.1")
+    KeyRing().check_exposure("127.0.0.1")
 
 
 @pytest.mark.parametrize(

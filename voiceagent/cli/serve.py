@@ -17,13 +17,13 @@ from voiceagent.latency.budget_file import load_budgets
 from voiceagent.models.choice import AUTO, choose_profile, profile_of, registry_of, wanted_profile, with_own_models
 from voiceagent.models.registry import Registry
 from voiceagent.resources import default_budgets_file, demo_agent_file
+from voiceagent.server.access.key_ring import KEYS_VARIABLE, OPERATOR_KEYS_VARIABLE, keys_of_server
 from voiceagent.server.calls.draining import DRAIN_TIMEOUT_S
 from voiceagent.server.http.app import make_app
-from voiceagent.server.http.auth import KEYS_VARIABLE, OPERATOR_KEYS_VARIABLE, keys_for
 from voiceagent.server.http.connections import MAX_CONNECTIONS
 from voiceagent.server.http.run import serve as run_server
 from voiceagent.server.monitoring.log_limit import LimitedHandler
-from voiceagent.settings.agent import AgentConfig, load_agent, models_cache_dir
+from voiceagent.settings.agent import AgentConfig, data_dir, load_agent, models_cache_dir
 
 
 @click.command(
@@ -34,9 +34,10 @@ Examples:
   voiceagent serve --profile cpu --port 0    other models, any free port
   voiceagent serve --stt my-whisper --tts my-voice.onnx
 
-{KEYS_VARIABLE} holds the keys that clients must present, separated by commas; without it any
-bearer token is accepted, and only loopback addresses can be served. Keys in
-{OPERATOR_KEYS_VARIABLE} may besides drain the server.
+Clients present a key: one that `voiceagent keys add` made, or one of {KEYS_VARIABLE}, separated
+by commas. Without keys any bearer token is accepted, and only loopback addresses can be served.
+Keys in {OPERATOR_KEYS_VARIABLE}, and those of `keys add --operator`, may besides drain the
+server.
 
 \b
 SIGTERM, SIGINT   end the calls and stop, within 5 s; a second one exits at once
@@ -105,7 +106,8 @@ def serve(
     """Answer calls: the page, the API and the metrics at one address."""
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # a request to drain must not kill a server that starts
     log_handler = logs.configure(log_level)
-    keys, operator_keys = keys_for(host)
+    keys = keys_of_server(data_dir())
+    keys.check_exposure(host)
     agent = load_agent(config or demo_agent_file())
     replace = msgspec.structs.replace
     if profile:
@@ -120,7 +122,7 @@ def serve(
         click.echo(refusal or why, err=True)
     agent = replace(agent, profile=name)
     limits = load_budgets(budgets or default_budgets_file()).extended(name, profile_of(agent, known).budgets)
-    service = AgentService(agent, limits, keys, operator_keys, event_logs=event_logs).service()
+    service = AgentService(agent, limits, keys, event_logs=event_logs).service()
     service = dataclasses.replace(service, drain_timeout_s=drain_timeout_s)
     app = make_app(service)
     with LimitedHandler(log_handler, service.metrics.log_left_out) as limited:
@@ -130,7 +132,6 @@ def serve(
                 app,
                 host,
                 port,
-                keys=(*keys, *operator_keys),
                 max_connections=max_connections,
                 on_bound=lambda url: click.echo(f"loading the {agent.profile} profile …"),
                 on_ready=lambda url: click.echo(f"{agent.name} answers at {url}"),

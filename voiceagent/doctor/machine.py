@@ -17,7 +17,7 @@ from voiceagent.audio import opus
 from voiceagent.doctor.finding import Check, Found, Served
 from voiceagent.models.checksums import check_sums
 from voiceagent.resources import bundled_models_dir, web_dir
-from voiceagent.server.http.auth import keys_for
+from voiceagent.server.access.key_ring import keys_of_server
 from voiceagent.settings.agent import data_dir, models_cache_dir
 
 UDP_TIMEOUT_S = 2.0
@@ -76,8 +76,10 @@ def _udp(served: Served) -> Iterable[Found]:
 
 
 def _keys(served: Served) -> Iterable[Found]:
-    keys, _ = keys_for(served.settings.host)
-    return [("ok", f"{len(keys)} that clients may present" if keys else "none: this machine's programs need none", "")]
+    keys = keys_of_server(data_dir())
+    keys.check_exposure(served.settings.host)
+    told = f"{keys.count()} that clients may present" if keys.is_needed else "none: this machine's programs need none"
+    return [("ok", told, "")]
 
 
 def _port(served: Served) -> Iterable[Found]:

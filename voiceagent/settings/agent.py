@@ -19,6 +19,7 @@ from voiceagent.guard.settings import GuardSettings
 from voiceagent.media.webrtc.ice import IceSettings
 from voiceagent.media.webrtc.ports import MediaSettings
 from voiceagent.redaction import keep_secrets_of
+from voiceagent.settings.http import HttpSettings
 from voiceagent.settings.telephone import TelephonySettings
 from voiceagent.settings_file import SettingsFile
 from voiceagent.text_normalization.settings import SpeechSettings
@@ -259,6 +260,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     guard: GuardSettings = GuardSettings()
     speech: SpeechSettings = SpeechSettings()
     admission: AdmissionSettings = AdmissionSettings()
+    http: HttpSettings = HttpSettings()
     ice: IceSettings = IceSettings()
     media: MediaSettings = MediaSettings()
     telephony: TelephonySettings = TelephonySettings()

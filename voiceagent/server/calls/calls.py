@@ -173,7 +173,7 @@ class Calls:
         if not await up.leg.wait_connected():
             return
         up.place.connected()
-        while self._quotas.has_minutes:
+        while up.place.has_minutes:
             await asyncio.sleep(MINUTES_CHECKED_S)
             if not up.place.has_time_left():
                 up.handle.hang_up(QUOTA_USED)

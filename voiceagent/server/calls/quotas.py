@@ -1,9 +1,11 @@
-"""Quotas of one client, so that others get their share of the server: calls, calls that are not connected yet, offers a second,
-minutes a day. A client is a key of the server, or an address where there are no keys. Each call belongs to one client."""
+"""Quotas of one client, so that others get their share of the server: calls, calls that are not connected yet, calls begun a
+second and a minute, minutes a day. A client is a key of the server, or an address where there are no keys. Each call belongs to
+one client. A key may have limits of its own."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,6 +13,7 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from voiceagent.capacity.settings import QuotaSettings
+from voiceagent.server.access.key_file import NO_LIMITS, KeyLimits
 from voiceagent.server.http.problems import Problem
 from voiceagent.token_bucket import TokenBucket
 
@@ -20,9 +23,11 @@ class Client:
     """The sender of a request."""
 
     name: str
-    """`key 2` for the second of the server's keys, else the address. Never the key."""
+    """The name of its key, `key 2` for the second key of the environment, or the address. Never the key."""
     is_operator: bool = False
     """True if it may stop the server."""
+    limits: KeyLimits = NO_LIMITS
+    """The limits of its key."""
 
 
 NOBODY = Client("")
@@ -37,7 +42,7 @@ CONNECT_WAIT_S = 3.0
 DAY_S = 86_400.0
 UNLIMITED_S = 1e12
 NO_LIMIT = 1_000_000
-MAX_CLIENTS = 1024
+MAX_CLIENTS = 8192
 
 
 @dataclass(eq=False)
@@ -46,6 +51,9 @@ class _Used:
 
     offers: TokenBucket
     seconds: TokenBucket
+    begun: TokenBucket | None
+    """Calls begun a minute; None: no limit."""
+    limits: KeyLimits
     calls: int = 0
     connecting: int = 0
     freed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -57,6 +65,8 @@ class Place:
     """The share of its client's quota that a call has taken: `release` it at its end."""
 
     client: Client
+    has_minutes: bool
+    """True if the minutes of its client are limited."""
     _used: _Used
     _clock: Callable[[], float]
     _limit: int
@@ -118,48 +128,80 @@ class Quotas:
     """Counts what each client has taken."""
 
     def __init__(
-        self, settings: QuotaSettings, max_calls: int, *, keys: int = 0, clock: Callable[[], float] = time.monotonic
+        self,
+        settings: QuotaSettings,
+        max_calls: int,
+        *,
+        keys: Callable[[], int] = lambda: 0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`keys` is how many keys the server has. With several keys, none may take all places."""
-        self.calls = settings.calls or (max(1, max_calls * 3 // 4) if keys > 1 else NO_LIMIT)
-        self.connecting = settings.connecting or max(4, max_calls // (4 if keys > 1 else 2))
-        self.has_minutes = settings.minutes_a_day > 0
+        """`keys` says how many keys the server has. With several keys, none may take all places."""
         self._settings = settings
+        self._max_calls = max_calls
+        self._keys = keys
         self._offers_at_once = max(10.0, 2.0 * max_calls)
         self._clock = clock
         self._by_client: dict[str, _Used] = {}
 
     def take(self, client: Client) -> Place:
-        """Take what a call needs. Raises Problem (429) when the client has had its share."""
+        """Take what a call needs. Raises Problem (429) when the client has had its share; it says which limit that was, and when
+        to try again."""
         now_s = self._clock()
         used = self._of(client)
+        several = self._keys() > 1
+        most = client.limits.calls or self._settings.calls or (max(1, self._max_calls * 3 // 4) if several else NO_LIMIT)
+        minutes = self._minutes(client)
         if not used.offers.take(1.0, now_s):
             raise _refusal(
                 "too_many_offers",
                 f"More than {self._settings.offers_per_s:g} calls a second were offered; wait between them.",
                 used.offers.wait_s(1.0, now_s),
+                "offers_per_s",
             )
-        if used.calls >= self.calls:
-            raise _refusal(
-                "too_many_calls", f"You have {used.calls} calls, as many as you may; end one, or call again later.", 15
-            )
+        if used.calls >= most:
+            message = f"You have {used.calls} calls, as many as you may have at the same time; end one, or call again later."
+            raise _refusal("too_many_calls", message, 15, "calls")
         if used.seconds.left(now_s) <= 0:
-            minutes = self._settings.minutes_a_day
-            raise _refusal("minutes_used", f"Your {minutes:g} minutes of calls a day are used; call again later.", 600)
+            wait_s = used.seconds.wait_s(min(60.0, minutes * 60.0), now_s)
+            message = f"Your {minutes:g} minutes of calls a day are used; call again in {_time_text(wait_s)}."
+            raise _refusal("minutes_used", message, wait_s, "minutes_a_day")
+        if used.begun is not None and not used.begun.take(1.0, now_s):
+            wait_s = used.begun.wait_s(1.0, now_s)
+            message = f"You may begin {client.limits.calls_a_minute:g} calls a minute; call again in {_time_text(wait_s)}."
+            raise _refusal("too_many_calls_a_minute", message, wait_s, "calls_a_minute")
         used.calls += 1
-        return Place(client, used, self._clock, self.connecting)
+        connecting = self._settings.connecting or max(4, self._max_calls // (4 if several else 2))
+        return Place(client, minutes > 0, used, self._clock, connecting)
+
+    def _minutes(self, client: Client) -> float:
+        return client.limits.minutes_a_day or self._settings.minutes_a_day
 
     def _of(self, client: Client) -> _Used:
         known = self._by_client.get(client.name)
-        if known is not None:
+        if known is not None and known.limits == client.limits:
             return known
         if len(self._by_client) >= MAX_CLIENTS:
             self._by_client = {name: used for name, used in self._by_client.items() if used.calls}
-        seconds = self._settings.minutes_a_day * 60.0 if self.has_minutes else UNLIMITED_S
+        seconds = self._minutes(client) * 60.0 or UNLIMITED_S
+        a_minute = client.limits.calls_a_minute
         offers = TokenBucket(self._settings.offers_per_s, self._offers_at_once)
-        used = self._by_client[client.name] = _Used(offers, TokenBucket(seconds / DAY_S, seconds))
-        return used
+        begun = TokenBucket(a_minute / 60.0, max(1.0, a_minute)) if a_minute else None
+        fresh = _Used(offers, TokenBucket(seconds / DAY_S, seconds), begun, client.limits)
+        if known is None:
+            self._by_client[client.name] = fresh
+            return fresh
+        known.seconds, known.begun, known.limits = fresh.seconds, fresh.begun, fresh.limits  # the operator has changed the limits
+        return known
 
 
-def _refusal(code: str, message: str, retry_after_s: float) -> Problem:
-    return Problem(429, code, message, retry_after_s=max(1, round(retry_after_s)))
+def _refusal(code: str, message: str, retry_after_s: float, limit: str = "") -> Problem:
+    return Problem(429, code, message, param=limit or None, retry_after_s=max(1, math.ceil(retry_after_s)))
+
+
+def _time_text(seconds: float) -> str:
+    """A duration as people say it, rounded up."""
+    whole = max(1, math.ceil(seconds))
+    if whole < 120:
+        return "a second" if whole == 1 else f"{whole} seconds"
+    minutes = math.ceil(whole / 60)
+    return f"{minutes} minutes" if minutes < 120 else f"{math.ceil(minutes / 60)} hours"

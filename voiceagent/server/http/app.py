@@ -8,7 +8,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -20,18 +20,21 @@ from voiceagent.latency.budgets import StageLimits
 from voiceagent.latency.spans import WHOLES, Stage
 from voiceagent.media.webrtc.ice import NO_ICE_SERVERS, IceServers
 from voiceagent.resources import web_dir
+from voiceagent.server.access.key_ring import OPERATOR_KEYS_VARIABLE, KeyRing
+from voiceagent.server.access.origins import Origins
 from voiceagent.server.calls.admission import Admission
 from voiceagent.server.calls.calls import Answer, Calls, StartCall
 from voiceagent.server.calls.draining import DRAIN_TIMEOUT_S, Draining
 from voiceagent.server.calls.quotas import CLIENT, Quotas
 from voiceagent.server.calls.readiness import Load, Readiness
-from voiceagent.server.http.auth import OPERATOR_KEYS_VARIABLE, KeyGate
+from voiceagent.server.http.auth import KeyGate
 from voiceagent.server.http.connection import AIOHTTP_OPTIONS
 from voiceagent.server.http.offer import read_offer, refuse_encodings
 from voiceagent.server.http.page import serve_page
 from voiceagent.server.http.problems import Problem, answer_problems
 from voiceagent.server.monitoring.loop_monitor import LoopMonitor
 from voiceagent.server.monitoring.metrics import Metrics
+from voiceagent.task_owner import running
 
 MAX_BODY_BYTES = 131_072
 HANG_UP_GRACE_S = 2.0
@@ -64,8 +67,9 @@ class Service:
     """The profile's latency budget."""
     metrics: Metrics
     admission: Admission
-    keys: tuple[str, ...] = ()
-    operator_keys: tuple[str, ...] = ()
+    keys: KeyRing = field(default_factory=KeyRing)
+    allowed_origins: tuple[str, ...] = ()
+    """Origins of other sites whose pages may call."""
     ice: IceServers = NO_ICE_SERVERS
     """The STUN and TURN servers for callers."""
     parts: tuple[ApplicationPart, ...] = ()
@@ -80,22 +84,21 @@ class Service:
 
 READINESS = web.AppKey("readiness", Readiness)
 CALLS = web.AppKey("calls", Calls)
+KEYS = web.AppKey("keys", KeyRing)
 DRAINING = web.AppKey("draining", Draining)
 
 
 def make_app(service: Service) -> web.Application:
     """The application. Starting it begins to load the engines; cleaning it up hangs up every call and frees them."""
-    gate = KeyGate(service.keys, service.metrics, service.operator_keys)
-    quotas = Quotas(
-        service.admission.settings.per_client,
-        service.admission.settings.max_calls,
-        keys=len(set(service.keys) - set(service.operator_keys)),
-    )
+    keys = service.keys
+    gate = KeyGate(keys, Origins(service.allowed_origins, keys_needed=lambda: keys.is_needed), service.metrics)
+    quotas = Quotas(service.admission.settings.per_client, service.admission.settings.max_calls, keys=keys.count)
     app = web.Application(
         middlewares=[_headers(gate), answer_problems, refuse_encodings, gate.middleware()],
         client_max_size=MAX_BODY_BYTES,
         handler_args=AIOHTTP_OPTIONS,
     )
+    app[KEYS] = keys
     app[CALLS] = Calls(service.answer, service.admission, quotas, service.metrics)
 
     async def lifetime(app: web.Application) -> AsyncIterator[None]:
@@ -103,10 +106,11 @@ def make_app(service: Service) -> web.Application:
         app[READINESS] = Readiness(service.load)
         app[READINESS].open()
         with LoopMonitor(service.metrics, pressure=service.admission.pressure):
-            async with _all(service.parts, lambda part: part.open(app)):
+            async with running(keys.watch(), "keys"), _all(service.parts, lambda part: part.open(app)):
                 async with _all(service.parts, lambda part: part.listen(app)):
                     yield
                 await app[CALLS].close(service.hang_up_grace_s)
+            await keys.keep_uses()
             await app[READINESS].close()
 
     async def tell_callers(app: web.Application) -> None:

@@ -14,8 +14,7 @@ from types import FrameType
 from aiohttp import web
 
 from voiceagent.call import memory
-from voiceagent.server.http.app import CALLS, DRAINING, READINESS
-from voiceagent.server.http.auth import check_exposure
+from voiceagent.server.http.app import CALLS, DRAINING, KEYS, READINESS
 from voiceagent.server.http.connections import MAX_CONNECTIONS, Connections
 from voiceagent.server.http.listening import Listening
 from voiceagent.task_owner import TaskOwner
@@ -38,7 +37,6 @@ async def serve(
     host: str,
     port: int,
     *,
-    keys: tuple[str, ...] = (),
     max_connections: int = MAX_CONNECTIONS,
     on_bound: Callable[[str], None] = lambda url: None,
     on_ready: Callable[[str], None] = lambda url: None,
@@ -47,7 +45,7 @@ async def serve(
     """Serve until `stop` is set, SIGINT or SIGTERM comes, or the server has drained. `on_bound` is called with the URL when
     requests are answered, `on_ready` when calls are. Port 0 takes any free port. Raises ConfigError for a host or port that
     cannot be used, and what loading the engines raised."""
-    check_exposure(host, keys)
+    app[KEYS].check_exposure(host)
     stop = stop or asyncio.Event()
     runner = web.AppRunner(app, access_log=None, handler_cancellation=False, shutdown_timeout=ANSWER_GRACE_S)
     late = threading.Timer(EXIT_WITHIN_S, _exit_late)

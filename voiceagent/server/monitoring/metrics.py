@@ -39,6 +39,7 @@ class Metrics(Collector):
         self.tasks = 0
         """Tasks of the event loop."""
         self.wrong_keys = 0
+        self.origins_refused = 0
         self.vendors_refused: Counter[str] = Counter()
         self.pressure = 0.0
         """See `Pressure.level`."""
@@ -191,6 +192,9 @@ class Metrics(Collector):
         yield GaugeMetricFamily("voiceagent_call_places", "Calls that are carried at most.", self.call_places)
         yield _by("voiceagent_calls_refused_total", "Offers that were refused.", "reason", self.calls_refused)
         yield CounterMetricFamily("voiceagent_wrong_keys_total", "Requests with a wrong key or none.", self.wrong_keys)
+        yield CounterMetricFamily(
+            "voiceagent_origins_refused_total", "Requests of pages that may not call.", self.origins_refused
+        )
         yield _by("voiceagent_vendors_refused_total", "Webhooks and streams of vendors refused.", "reason", self.vendors_refused)
         yield GaugeMetricFamily("voiceagent_tasks", "Tasks of the event loop.", self.tasks)
         yield GaugeMetricFamily("voiceagent_pressure", "From 1 on, no more calls are taken.", self.pressure)

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 import msgspec
 from aiohttp import web
 
+from voiceagent.server.access.key_ring import OPERATOR_KEYS_VARIABLE
 from voiceagent.server.calls.calls import Calls
 from voiceagent.server.calls.quotas import CLIENT, Client
-from voiceagent.server.http.auth import OPERATOR_KEYS_VARIABLE
 from voiceagent.server.http.problems import Problem
 from voiceagent.task_owner import running
 from voiceagent.telephone.sip.line import GetStartCall, SipLine, SipService

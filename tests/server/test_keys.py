@@ -1,0 +1,209 @@
+"""The keys of a file: made, kept as hashes, found, revoked while the server runs, each with its own limits."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from voiceagent.capacity.settings import QuotaSettings
+from voiceagent.errors import ConfigError
+from voiceagent.server.access.key_file import MAX_KEYS, KeyFile, KeyLimits, KeyUses
+from voiceagent.server.access.key_ring import KeyRing
+from voiceagent.server.calls.quotas import Client, Quotas
+from voiceagent.server.http.problems import Problem
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> KeyFile:
+    return KeyFile(tmp_path / "data" / "keys.json")
+
+
+def test_a_key_is_kept_as_a_hash_for_its_owner_alone(file: KeyFile) -> None:
+    key = file.add("shop")
+    written = file.path.read_text()
+    assert key not in written
+    assert key.rpartition("_")[2] not in written
+    assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.path.parent.stat().st_mode) == 0o700
+
+
+def test_two_keys_of_one_name_have_their_own_salts_and_values(file: KeyFile) -> None:
+    first = file.add("shop")
+    file.revoke("shop")
+    second = file.add("shop")
+    assert first != second
+    ring = KeyRing(file=file)
+    assert ring.client(first) is None
+    assert ring.client(second) == Client("shop")
+
+
+def test_a_key_is_let_in_and_a_changed_one_is_not(file: KeyFile) -> None:
+    limits = KeyLimits(calls=2, minutes_a_day=60)
+    key = file.add("shop", limits)
+    operators = file.add("me", operator=True)
+    ring = KeyRing(file=file)
+    assert ring.client(key) == Client("shop", limits=limits)
+    assert ring.client(operators) == Client("me", is_operator=True)
+    other_end = f"{key[:-1]}{'A' if key[-1] != 'A' else 'B'}"
+    for wrong in (
+        "",
+        other_end,
+        key[:-1],
+        f"{key}A",
+        key.upper(),
+        operators[:11] + key[11:],
+        "va_",
+        "\udcff",
+        key.replace("_", ""),
+    ):
+        assert ring.client(wrong) is None
+
+
+def test_keys_of_the_environment_are_let_in_beside_those_of_the_file(file: KeyFile) -> None:
+    assert KeyRing(("only",)).client("only") == Client("key 1", is_operator=True)
+    file.add("shop")
+    ring = KeyRing(("first", "second"), ("operators",), file)
+    assert ring.client("second") == Client("key 2")
+    assert ring.client("operators") == Client("operator key 1", is_operator=True)
+    assert ring.count() == 3
+    assert KeyRing(("first",), file=file).client("first") == Client("key 1")
+
+
+async def test_a_running_server_sees_keys_come_and_go(file: KeyFile) -> None:
+    ring = KeyRing(file=file)
+    assert not ring.is_needed
+    key = file.add("shop")
+    await ring.look()
+    assert ring.is_needed
+    assert ring.client(key) == Client("shop")
+    file.revoke("shop")
+    await ring.look()
+    assert ring.client(key) is None
+    assert ring.is_needed, "a server whose last key was revoked does not stand open"
+
+
+async def test_a_file_that_breaks_changes_nothing(file: KeyFile, caplog: pytest.LogCaptureFixture) -> None:
+    key = file.add("shop")
+    ring = KeyRing(file=file)
+    file.path.write_text("{")
+    await ring.look()
+    await ring.look()
+    assert ring.client(key) == Client("shop")
+    assert len([line for line in caplog.messages if "the keys stay as they were" in line]) == 1
+
+
+async def test_the_last_use_of_a_key_is_kept_in_a_file_of_its_own(file: KeyFile, tmp_path: Path) -> None:
+    key = file.add("shop")
+    before = file.path.read_bytes()
+    uses = KeyUses(tmp_path / "keys-used.json")
+    ring = KeyRing(file=file, uses=uses)
+    await ring.keep_uses()
+    assert uses.read() == {}
+    ring.client(key)
+    await ring.keep_uses()
+    assert list(uses.read()) == [file.read()[0].id]
+    assert file.path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("[]", "Expected `object`"),
+        ('{"keys": [{"id": "00000000"}]}', "missing required field `name`"),
+        ('{"keys": [], "more": 1}', "unknown field `more`"),
+        ("", "voiceagent keys add"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_one_line(file: KeyFile, content: str, told: str) -> None:
+    file.path.parent.mkdir()
+    file.path.write_text(content)
+    with pytest.raises(ConfigError, match=r"keys\.json") as refused:
+        KeyRing(file=file)
+    assert told in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_two_keys_of_one_name_or_id_are_refused(file: KeyFile) -> None:
+    file.add("shop")
+    entry = json.loads(file.path.read_text())["keys"][0]
+    file.path.write_text(json.dumps({"keys": [entry, {**entry, "name": "other"}]}))
+    with pytest.raises(ConfigError, match="the same id"):
+        file.read()
+
+
+def test_a_file_that_others_may_write_is_refused(file: KeyFile) -> None:
+    file.add("shop")
+    file.path.chmod(0o620)
+    with pytest.raises(ConfigError, match="chmod 600"):
+        file.read()
+
+
+@pytest.mark.parametrize("name", ["", "a b", "-x", "x" * 65, "näme", "a\nb", "key,1"])
+def test_a_name_that_could_be_misread_is_refused(file: KeyFile, name: str) -> None:
+    with pytest.raises(ConfigError, match="is no name of a key"):
+        file.add(name)
+    assert not file.path.exists()
+
+
+def test_the_number_of_keys_is_bounded(file: KeyFile) -> None:
+    file.add("shop")
+    entry = json.loads(file.path.read_text())["keys"][0]
+    entries = [{**entry, "id": f"{number:08x}", "name": f"key{number}"} for number in range(MAX_KEYS)]
+    file.path.write_text(json.dumps({"keys": entries}))
+    with pytest.raises(ConfigError, match="as many as it may"):
+        file.add("one-more")
+
+
+class Clock:
+    """Stands still until it is moved."""
+
+    now_s = 1000.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def refused(share: Quotas, client: Client) -> Problem:
+    with pytest.raises(Problem) as problem:
+        share.take(client)
+    assert problem.value.status == 429
+    return problem.value
+
+
+def test_a_key_has_its_own_limits_and_a_refusal_says_which_and_until_when() -> None:
+    clock = Clock()
+    share = Quotas(QuotaSettings(minutes_a_day=1000), 16, keys=lambda: 2, clock=clock)
+    kiosk = Client("kiosk", limits=KeyLimits(calls=1, minutes_a_day=2, calls_a_minute=3))
+    place = share.take(kiosk)
+    problem = refused(share, kiosk)
+    assert (problem.code, problem.param) == ("too_many_calls", "calls")
+    place.connected()
+    clock.now_s += 30
+    place.release()
+    share.take(kiosk).release()
+    share.take(kiosk).release()
+    clock.now_s += 1
+    share.take(kiosk).release()
+    problem = refused(share, kiosk)
+    assert (problem.code, problem.param, problem.retry_after_s) == ("too_many_calls_a_minute", "calls_a_minute", 19)
+    assert str(problem) == "You may begin 3 calls a minute; call again in 19 seconds."
+    clock.now_s += 60
+    place = share.take(kiosk)
+    place.connected()
+    clock.now_s += 95
+    assert not place.has_time_left()
+    place.release()
+    problem = refused(share, kiosk)
+    assert (problem.code, problem.param) == ("minutes_used", "minutes_a_day")
+    assert "Your 2 minutes of calls a day are used; call again in 13 hours." in str(problem)
+    for _ in range(12):
+        share.take(Client("other")).connected()
+
+
+def test_limits_that_the_operator_changes_hold_for_the_next_call() -> None:
+    share = Quotas(QuotaSettings(), 16, clock=Clock())
+    share.take(Client("kiosk"))
+    assert refused(share, Client("kiosk", limits=KeyLimits(calls=1))).code == "too_many_calls"

@@ -1,0 +1,99 @@
+"""`voiceagent keys`: make, list and revoke the keys that clients present."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+import click
+
+from voiceagent.cli.tables import plain_table, show
+from voiceagent.server.access.key_file import KEYS_FILE_VARIABLE, KeyLimits, StoredKey
+from voiceagent.server.access.key_ring import KEYS_VARIABLE, key_uses, keys_file
+from voiceagent.settings.agent import data_dir
+
+NO_DATA = 2
+NO_LIMIT = "–"
+_LIMITS = {"calls": "calls", "minutes_a_day": "minutes a day", "calls_a_minute": "calls a minute"}
+
+
+@click.group(
+    epilog=f"""\b
+Examples:
+  voiceagent keys add shop                          a key without limits of its own
+  voiceagent keys add kiosk --calls 2 --minutes-a-day 60 --calls-a-minute 6
+  voiceagent keys add me --operator                 it may drain the server, too
+  voiceagent keys list
+  voiceagent keys revoke kiosk
+
+The keys lie, as salted hashes, in keys.json in the data folder ($VOICEAGENT_DATA), or in the file
+that ${KEYS_FILE_VARIABLE} names. A running server sees a change within a second. Keys in
+${KEYS_VARIABLE} are let in beside them.
+
+Exit codes: 0 all is well, 1 it failed, 2 wrong usage or no keys."""
+)
+def keys() -> None:
+    """Make, list and revoke the keys that clients present."""
+
+
+@keys.command("add")
+@click.argument("name")
+@click.option("--calls", default=0, type=click.IntRange(0, 1000), help="Calls at the same time.")
+@click.option("--minutes-a-day", default=0.0, type=click.FloatRange(0, 10**7), help="Minutes of calls a day.")
+@click.option("--calls-a-minute", default=0.0, type=click.FloatRange(0, 60_000), help="Calls begun a minute.")
+@click.option("--operator", is_flag=True, help="It may also do what only the operator may, such as drain the server.")
+def add_key(name: str, calls: int, minutes_a_day: float, calls_a_minute: float, operator: bool) -> None:
+    """Make a key called NAME and print it. It is shown this once: the file holds only its hash.
+
+    A limit of 0 is that of `admission.per_client` in agent.yaml."""
+    file = keys_file(data_dir())
+    key = file.add(name, KeyLimits(calls, minutes_a_day, calls_a_minute), operator=operator)
+    click.echo(key)
+    click.echo(f"key {name} is in {file.path}; it is not shown again, so keep it now", err=True)
+
+
+@keys.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_keys(as_json: bool) -> int:
+    """List the keys of the file: name, id, when it was made and last used, limits. Never the key."""
+    file = keys_file(data_dir())
+    found, used = file.read(), key_uses(data_dir()).read()
+    if as_json:
+        click.echo(json.dumps([_facts(key, used.get(key.id)) for key in found], indent=2))
+    if not found:
+        click.echo(f"no key is in {file.path}; `voiceagent keys add NAME` makes one", err=True)
+        return NO_DATA
+    if not as_json:
+        table = plain_table(f"Keys in {file.path}", "name", "id", "created", "last used", "limits")
+        for key in found:
+            table.add_row(key.name, key.id, _day(key.created), _day(used.get(key.id)), _limits(key))
+        show(table)
+    return 0
+
+
+@keys.command("revoke")
+@click.argument("name")
+def revoke_key(name: str) -> None:
+    """Remove the key called NAME, or with that id. Calls that it has begun go on; it begins no other."""
+    revoked = keys_file(data_dir()).revoke(name)
+    click.echo(f"key {revoked.name} ({revoked.id}) is revoked; a running server refuses it within a second")
+
+
+def _facts(key: StoredKey, used: datetime | None) -> dict[str, object]:
+    return {
+        "name": key.name,
+        "id": key.id,
+        "created": key.created.isoformat(),
+        "last_used": used.isoformat() if used else None,
+        "operator": key.operator,
+        "limits": {name: getattr(key.limits, name) or None for name in _LIMITS},
+    }
+
+
+def _limits(key: StoredKey) -> str:
+    parts = [f"{getattr(key.limits, name):g} {shown}" for name, shown in _LIMITS.items() if getattr(key.limits, name)]
+    return ", ".join(["operator"] * key.operator + parts) or NO_LIMIT
+
+
+def _day(at: datetime | None) -> str:
+    return at.astimezone().strftime("%Y-%m-%d %H:%M") if at else "never"

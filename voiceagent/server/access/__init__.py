@@ -1,0 +1,1 @@
+"""Access to a server: keys, client secrets, origins."""

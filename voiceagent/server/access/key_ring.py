@@ -1,0 +1,183 @@
+"""The keys of a server: those of the environment, and those of a file, which is read again when it changes. A revoked key is
+refused within a second, and the server need not start anew."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import ipaddress
+import logging
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+from voiceagent.errors import ConfigError
+from voiceagent.server.access.key_file import FILE_NAME, KEYS_FILE_VARIABLE, USES_NAME, KeyFile, KeyUses, StoredKey, matching
+from voiceagent.server.calls.quotas import Client
+
+KEYS_VARIABLE = "VOICEAGENT_KEYS"
+OPERATOR_KEYS_VARIABLE = "VOICEAGENT_OPERATOR_KEYS"
+MIN_KEY_CHARACTERS = 16
+"""The shortest key that other machines may try."""
+LOOK_S = 1.0
+"""The interval at which the file is looked at."""
+KEEP_USES_S = 60.0
+"""The interval at which the times of the keys' last use are written."""
+
+log = logging.getLogger(__name__)
+
+
+def keys_from_environment(variable: str = KEYS_VARIABLE) -> tuple[str, ...]:
+    """The keys in an environment variable, separated by commas."""
+    return tuple(key for key in (part.strip() for part in os.environ.get(variable, "").split(",")) if key)
+
+
+def keys_file(data_dir: Path) -> KeyFile:
+    """The file of keys: `$VOICEAGENT_KEYS_FILE`, else the one in the data folder."""
+    return KeyFile(Path(os.environ.get(KEYS_FILE_VARIABLE) or data_dir / FILE_NAME))
+
+
+def key_uses(data_dir: Path) -> KeyUses:
+    """The file of the keys' last uses, in the data folder."""
+    return KeyUses(data_dir / USES_NAME)
+
+
+def is_loopback(host: str) -> bool:
+    """True for names and addresses that only this machine can reach."""
+    name = host.strip("[]").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+class KeyRing:
+    """Finds the client of a key."""
+
+    def __init__(
+        self,
+        keys: tuple[str, ...] = (),
+        operator_keys: tuple[str, ...] = (),
+        file: KeyFile | None = None,
+        uses: KeyUses | None = None,
+    ) -> None:
+        """`operator_keys` are let in like `keys`, and belong to the operator. Without operator keys, the only key is the
+        operator's. Raises ConfigError for a file that cannot be used."""
+        self._fixed = [(_digest(key), Client(f"operator key {number}", True)) for number, key in enumerate(operator_keys, 1)]
+        self._fixed += [(_digest(key), Client(f"key {number}")) for number, key in enumerate(keys, 1)]
+        self._shortest = min((len(key) for key in (*keys, *operator_keys)), default=MIN_KEY_CHARACTERS)
+        self._clients = len(set(keys) - set(operator_keys))
+        self._file, self._uses = file, uses
+        self._seen: object = None
+        self._stored: dict[str, StoredKey] = {}
+        self._used: dict[str, datetime] = {}
+        if file is not None:
+            self._seen = _state(file.path)
+            self._stored = {key.id: key for key in file.read()}
+        self._needed = bool(self._fixed or self._stored)
+
+    @property
+    def is_needed(self) -> bool:
+        """True if a client must present a key. Once it must, it must until the server ends, even if all keys are revoked."""
+        return self._needed
+
+    def count(self) -> int:
+        """The number of keys of clients."""
+        return self._clients + sum(not key.operator for key in self._stored.values())
+
+    def client(self, token: str) -> Client | None:
+        """The client whose key this is. Each key of the environment is compared, in a time that does not depend on how much of it
+        is right."""
+        given = _digest(token)
+        known = [client for digest, client in self._fixed if hmac.compare_digest(given, digest)]
+        if known:
+            is_only = len(self._fixed) == 1 and not self._stored
+            return Client(known[0].name, is_operator=True) if is_only else known[0]
+        stored = matching(self._stored, token)
+        if stored is None:
+            return None
+        self._used[stored.id] = datetime.now(UTC).replace(microsecond=0)
+        return Client(stored.name, stored.operator, stored.limits)
+
+    def is_valid(self, client: Client) -> bool:
+        """True if the key of this client has not been revoked since."""
+        return any(known.name == client.name for _, known in self._fixed) or any(
+            key.name == client.name for key in self._stored.values()
+        )
+
+    def check_exposure(self, host: str) -> None:
+        """Raises ConfigError when the server would be open to the network without keys, or with a key that can be guessed."""
+        if is_loopback(host):
+            return
+        if self._shortest < MIN_KEY_CHARACTERS:
+            raise ConfigError(
+                f"a key of {self._shortest} characters in {KEYS_VARIABLE} or {OPERATOR_KEYS_VARIABLE} could be guessed; expected "
+                f"at least {MIN_KEY_CHARACTERS}, such as from: openssl rand -hex 24"
+            )
+        if not self._needed:
+            raise ConfigError(
+                f"--host {host} lets other machines call this server, but no keys are configured; make one with "
+                f"`voiceagent keys add NAME`, set {KEYS_VARIABLE} to one or more secret keys separated by commas, or use "
+                "--host 127.0.0.1"
+            )
+
+    async def watch(self) -> None:
+        """Read the file again whenever it has changed, and keep when its keys were used, for ever."""
+        while True:
+            for _ in range(int(KEEP_USES_S / LOOK_S)):
+                await asyncio.sleep(LOOK_S)
+                await self.look()
+            await self.keep_uses()
+
+    async def look(self) -> None:
+        """Read the file if it has changed. One that cannot be used changes nothing, and is logged once."""
+        if self._file is None:
+            return
+        state = await asyncio.to_thread(_state, self._file.path)
+        if state == self._seen:
+            return
+        self._seen = state
+        try:
+            stored = {key.id: key for key in await asyncio.to_thread(self._file.read)}
+        except ConfigError as error:
+            log.error("the keys stay as they were: %s", error)
+            return
+        for name in sorted({key.name for key in self._stored.values()} ^ {key.name for key in stored.values()}):
+            log.warning("key %s was %s", name, "added" if any(key.name == name for key in stored.values()) else "revoked")
+        self._stored = stored
+        self._needed = self._needed or bool(stored)
+
+    async def keep_uses(self) -> None:
+        """Write when keys were used, if any was since the last time."""
+        used, self._used = self._used, {}
+        if self._uses is None or not used:
+            return
+        try:
+            await asyncio.to_thread(self._write_uses, self._uses, used)
+        except OSError as error:
+            log.warning("when keys were used cannot be kept in %s (%s)", self._uses.path, error.strerror)
+
+    def _write_uses(self, uses: KeyUses, used: dict[str, datetime]) -> None:
+        uses.write({key_id: at for key_id, at in {**uses.read(), **used}.items() if key_id in self._stored})
+
+
+def keys_of_server(data_dir: Path) -> KeyRing:
+    """The keys of the environment and of the file. Raises ConfigError."""
+    keys, operator_keys = keys_from_environment(), keys_from_environment(OPERATOR_KEYS_VARIABLE)
+    return KeyRing(keys, operator_keys, keys_file(data_dir), key_uses(data_dir))
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode(errors="surrogateescape")).digest()
+
+
+def _state(path: Path) -> object:
+    """The state of a file; another one after each change."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        return error.errno
+    return status.st_mtime_ns, status.st_ino, status.st_size, status.st_mode
