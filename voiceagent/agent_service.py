@@ -36,7 +36,9 @@ from voiceagent.models.choice import profile_of, registry_of
 from voiceagent.models.fitness import foreign_models, unfit
 from voiceagent.private_files import keep_private
 from voiceagent.realtime.client_events import ClientEventError
-from voiceagent.realtime.settings import asked_with_offer, checked_instructions
+from voiceagent.realtime.conversation import random_id
+from voiceagent.realtime.fixed_settings import fixed_in
+from voiceagent.realtime.settings import SessionSettings, asked_with_offer, checked_instructions
 from voiceagent.server.access.key_ring import KeyRing
 from voiceagent.server.calls.admission import Admission
 from voiceagent.server.calls.calls import StartCall
@@ -133,6 +135,7 @@ class AgentService:
             ice,
             parts=(TelephonePart(Telephone.from_settings(self.agent.telephony), line),),
             about=self._about(tools),
+            show_session=lambda session: self._shown_session(tools, session),
         )
 
     @asynccontextmanager
@@ -189,6 +192,26 @@ class AgentService:
 
         return tell
 
+    def _shown_session(self, tools: ToolSet, session: JsonObject) -> JsonObject:
+        """A call's session with these settings, as `session.created` would show it. Raises Problem for settings that an offer
+        could not have."""
+        if session.get("type", "realtime") != "realtime":
+            raise Problem(400, "invalid_session", 'session.type must be "realtime".', param="session.type")
+        agent = with_instructions(self.agent, session)
+        noise_reduction_asked(session)
+        call_tools = _call_tools(tools, session)
+        settings = SessionSettings(
+            "",
+            agent=agent.name,
+            instructions=agent.instructions,
+            session_id=random_id("sess"),
+            tools=call_tools.offered,
+            offer_tools=call_tools.offer,
+        )
+        with _offered_session():
+            settings.update({name: value for name, value in session.items() if name != "tools"})
+        return {name: value for name, value in settings.session.items() if name != "voiceagent"}
+
     def _tell_of_unfit_models(self, tools: ToolSet, limits: HistoryLimits) -> None:
         if line := cramped(self.agent, tools, limits):
             self.tell(Weakness(line))
@@ -232,7 +255,8 @@ class AgentService:
                 origin = Origin(agent.name, leg.kind, time.time())
                 kept = EventLog(folder, call_id, rules, keep=self.event_logs, losses=metrics.losses, origin=origin)
                 observers.append(Logged(kept))
-            return Call(call_id, made.leg, replace(parts, agent=agent), call_tools, observers, asked, made.features)
+            fixed = fixed_in(session)
+            return Call(call_id, made.leg, replace(parts, agent=agent), call_tools, observers, asked, made.features, fixed)
 
         return start_call
 

@@ -9,6 +9,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer, make_mocked_request
 
 from tests.fakes import MakeService
+from voiceagent.server.access.client_secrets import ClientSecrets
 from voiceagent.server.access.key_ring import KeyRing
 from voiceagent.server.access.origins import Origins
 from voiceagent.server.http.app import make_app
@@ -23,7 +24,7 @@ async def answered(_: web.Request) -> web.StreamResponse:
 
 @pytest.mark.parametrize("headers", [{"Host": "["}, {"Host": "localhost", "Origin": "http://["}])
 async def test_a_host_that_cannot_be_read_is_not_this_machine(headers: dict[str, str]) -> None:
-    gate = KeyGate(KeyRing(), Origins(keys_needed=lambda: False), Metrics())
+    gate = KeyGate(KeyRing(), ClientSecrets(), Origins(keys_needed=lambda: False), Metrics())
     request = make_mocked_request("GET", "/readyz", headers)
     with pytest.raises(Problem) as refused:
         await gate.middleware()(request, answered)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ def test_two_keys_of_one_name_have_their_own_salts_and_values(file: KeyFile) -> 
     assert first != second
     ring = KeyRing(file=file)
     assert ring.client(first) is None
-    assert ring.client(second) == Client("shop")
+    assert named(ring.client(second)) == Client("shop")
 
 
 def test_a_key_is_let_in_and_a_changed_one_is_not(file: KeyFile) -> None:
@@ -45,8 +46,8 @@ def test_a_key_is_let_in_and_a_changed_one_is_not(file: KeyFile) -> None:
     key = file.add("shop", limits)
     operators = file.add("me", operator=True)
     ring = KeyRing(file=file)
-    assert ring.client(key) == Client("shop", limits=limits)
-    assert ring.client(operators) == Client("me", is_operator=True)
+    assert named(ring.client(key)) == Client("shop", limits=limits)
+    assert named(ring.client(operators)) == Client("me", is_operator=True)
     other_end = f"{key[:-1]}{'A' if key[-1] != 'A' else 'B'}"
     for wrong in (
         "",
@@ -78,7 +79,7 @@ async def test_a_running_server_sees_keys_come_and_go(file: KeyFile) -> None:
     key = file.add("shop")
     await ring.look()
     assert ring.is_needed
-    assert ring.client(key) == Client("shop")
+    assert named(ring.client(key)) == Client("shop")
     file.revoke("shop")
     await ring.look()
     assert ring.client(key) is None
@@ -91,7 +92,7 @@ async def test_a_file_that_breaks_changes_nothing(file: KeyFile, caplog: pytest.
     file.path.write_text("{")
     await ring.look()
     await ring.look()
-    assert ring.client(key) == Client("shop")
+    assert named(ring.client(key)) == Client("shop")
     assert len([line for line in caplog.messages if "the keys stay as they were" in line]) == 1
 
 
@@ -155,6 +156,11 @@ def test_the_number_of_keys_is_bounded(file: KeyFile) -> None:
     file.path.write_text(json.dumps({"keys": entries}))
     with pytest.raises(ConfigError, match="as many as it may"):
         file.add("one-more")
+
+
+def named(client: Client | None) -> Client | None:
+    """A client without the id of its key, which is drawn."""
+    return replace(client, key_id="") if client else None
 
 
 class Clock:

@@ -9,6 +9,7 @@ from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 
 from voiceagent.errors import ConfigError
+from voiceagent.server.access.client_secrets import ClientSecrets
 from voiceagent.server.access.key_ring import KeyRing
 from voiceagent.server.access.origins import Origins, checked_origin
 from voiceagent.server.calls.quotas import Client
@@ -22,7 +23,7 @@ UPGRADE = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Key":
 
 def gate(*allowed: str, keys: tuple[str, ...] = ("secret", "other"), metrics: Metrics | None = None) -> KeyGate:
     ring = KeyRing(keys)
-    return KeyGate(ring, Origins(allowed, keys_needed=lambda: ring.is_needed), metrics or Metrics())
+    return KeyGate(ring, ClientSecrets(), Origins(allowed, keys_needed=lambda: ring.is_needed), metrics or Metrics())
 
 
 def asked(headers: dict[str, str], path: str = "/v1/realtime") -> web.Request:

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AsyncExitStack
 from typing import assert_never
 
@@ -58,6 +58,7 @@ class Call:
         observers: Sequence[CallObserver] = (),
         asked: dict[str, object] | None = None,  # changes of the session that came with the offer
         features: Sequence[CallFeature] = (),
+        fixed: Collection[str] = (),  # settings that the client may not change
     ) -> None:
         agent = parts.agent
         self.call_id = call_id
@@ -70,7 +71,7 @@ class Call:
         self._asked = asked
         self._clock = CallClock()
         self._session = RealtimeSession(
-            call_id, agent=agent.name, instructions=agent.instructions, tools=tools.offered, offer_tools=tools.offer
+            call_id, agent=agent.name, instructions=agent.instructions, tools=tools.offered, offer_tools=tools.offer, fixed=fixed
         )
         self._allowance = EventAllowance()
         self._meter = TurnMeter(call_id, agent.profile, leg.kind)

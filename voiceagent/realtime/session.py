@@ -17,6 +17,7 @@ from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.realtime import client_events as client
 from voiceagent.realtime.client_events import ClientEventError
 from voiceagent.realtime.conversation import ItemList, NewId, random_id
+from voiceagent.realtime.fixed_settings import FixedSettings, refusal_of_fixed
 from voiceagent.realtime.items import FunctionOutputItem, InputText, Item, MessageItem, ToolCallItem
 from voiceagent.realtime.reply import OpenReply
 from voiceagent.realtime.server_events import (
@@ -84,8 +85,11 @@ class RealtimeSession:
         new_id: NewId = random_id,
         tools: Sequence[JsonObject] = (),
         offer_tools: OfferTools = no_client_tools,
+        fixed: Collection[str] = (),
     ) -> None:
-        """`tools` are those that the client runs itself; `offer_tools` replaces them."""
+        """`tools` are those that the client runs itself; `offer_tools` replaces them. `fixed` are settings that the client may
+        not change, by their paths."""
+        self._fixed = FixedSettings(fixed)
         session_id = new_id("sess")
         self.settings = SessionSettings(
             call_id, agent=agent, instructions=instructions, session_id=session_id, tools=tools, offer_tools=offer_tools
@@ -232,12 +236,15 @@ class RealtimeSession:
 
     def _update(self, event: client.SessionUpdate) -> EventOutcome:
         before, reduced_noise = self.settings.instructions, self.settings.reduces_noise
-        refused = self.settings.update(event.session, event.event_id)
+        changes, fixed = self._fixed.without_fixed(event.session, self.settings.session)
+        refused = self.settings.update(changes, event.event_id)
         events: list[ServerEvent] = [SessionUpdated(session=self.settings.session)]
         if refused is not None:
             events.append(ErrorEvent(error=refused))
+        if fixed:
+            events.append(ErrorEvent(error=refusal_of_fixed(fixed, f"session.{fixed[0]}", event.event_id)))
         now = self.settings.instructions
-        changes_tools = event.session.get("tools") is not None
+        changes_tools = changes.get("tools") is not None
         instructions = None if now == before else now
         reduces_noise = None if self.settings.reduces_noise == reduced_noise else self.settings.reduces_noise
         replies = tuple(self._send(events))

@@ -100,13 +100,15 @@ class KeyRing:
         if stored is None:
             return None
         self._used[stored.id] = datetime.now(UTC).replace(microsecond=0)
-        return Client(stored.name, stored.operator, stored.limits)
+        return _client(stored)
 
-    def is_valid(self, client: Client) -> bool:
-        """True if the key of this client has not been revoked since."""
-        return any(known.name == client.name for _, known in self._fixed) or any(
-            key.name == client.name for key in self._stored.values()
-        )
+    def of_owner(self, owner: tuple[str, str]) -> Client | None:
+        """The client whose key has this name and id; None if the key was revoked."""
+        name, key_id = owner
+        if not key_id:
+            return next((client for _, client in self._fixed if client.name == name), None)
+        stored = self._stored.get(key_id)
+        return _client(stored) if stored is not None and stored.name == name else None
 
     def check_exposure(self, host: str) -> None:
         """Raises ConfigError when the server would be open to the network without keys, or with a key that can be guessed."""
@@ -168,6 +170,10 @@ def keys_of_server(data_dir: Path) -> KeyRing:
     """The keys of the environment and of the file. Raises ConfigError."""
     keys, operator_keys = keys_from_environment(), keys_from_environment(OPERATOR_KEYS_VARIABLE)
     return KeyRing(keys, operator_keys, keys_file(data_dir), key_uses(data_dir))
+
+
+def _client(key: StoredKey) -> Client:
+    return Client(key.name, key.operator, key.limits, key.id)
 
 
 def _digest(key: str) -> bytes:

@@ -100,27 +100,28 @@ class Calls:
     ) -> str:
         """Take a place for a client's call, perhaps after a wait, during which `is_there` says whether the caller still is, make
         its leg and start it: the call's id. Raises Problem, also what `make_leg` raises."""
-        place = self._quotas.take(client)
-        try:
-            await self._admission.admit(is_there, self._connected, self._settled)
-        except BaseException:
-            place.release()
-            raise
-        try:
-            await place.connect()
-            if not is_there():
-                raise Problem(503, "gone", "Nobody waits for this call any more, or the server has begun to drain.")
-            leg = await make_leg()
-            call_id = f"rtc_{secrets.token_hex(12)}"
+        with client.beginning(session) as asked:
+            place = self._quotas.take(client)
             try:
-                handle = start_call(leg, call_id, session)
+                await self._admission.admit(is_there, self._connected, self._settled)
             except BaseException:
-                await leg.close()
+                place.release()
                 raise
-        except BaseException:
-            self._admission.release()
-            place.release()
-            raise
+            try:
+                await place.connect()
+                if not is_there():
+                    raise Problem(503, "gone", "Nobody waits for this call any more, or the server has begun to drain.")
+                leg = await make_leg()
+                call_id = f"rtc_{secrets.token_hex(12)}"
+                try:
+                    handle = start_call(leg, call_id, asked)
+                except BaseException:
+                    await leg.close()
+                    raise
+            except BaseException:
+                self._admission.release()
+                place.release()
+                raise
         up = self._up[call_id] = _Up(handle, leg, place)
         self.metrics.call_started(leg.kind)
         self._tasks.start(self._run(call_id, up), f"call {call_id}")
@@ -137,7 +138,7 @@ class Calls:
     def hang_up(self, call_id: str, client: Client = NOBODY) -> None:
         """End a call of this client. Raises Problem (404) when the client has no such call."""
         up = self._up.get(call_id)
-        if up is None or up.place.client != client:
+        if up is None or not client.may_end(up.place.client):
             raise Problem(404, "call_not_found", f"There is no call {call_id[:40]!r}; it is over or never was.", param="id")
         up.handle.hang_up("hangup")
 
@@ -197,7 +198,7 @@ class Calls:
             up.place.release()
             self.metrics.call_ended(reason)
             self.metrics.leg_ended(up.leg.counters, up.leg.drops)
-            log.info("call %s is over: %s", call_id, reason)
+            log.info("call %s of %s is over: %s", call_id, up.place.client.name or "nobody known", reason)
             try:
                 await up.leg.close()
             except Exception:

@@ -7,12 +7,15 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from aiohttp import web
 
 from voiceagent.capacity.settings import QuotaSettings
+from voiceagent.json_types import JsonObject
+from voiceagent.server.access.client_secrets import IssuedSecret
 from voiceagent.server.access.key_file import NO_LIMITS, KeyLimits
 from voiceagent.server.http.problems import Problem
 from voiceagent.token_bucket import TokenBucket
@@ -28,6 +31,35 @@ class Client:
     """True if it may stop the server."""
     limits: KeyLimits = NO_LIMITS
     """The limits of its key."""
+    key_id: str = ""
+    """The id of its key, if that is in the file of keys."""
+    secret: IssuedSecret | None = None
+    """The client secret that it presented in place of the key."""
+
+    @property
+    def owner(self) -> tuple[str, str]:
+        """The name and the id of its key."""
+        return self.name, self.key_id
+
+    def may_end(self, call_of: Client) -> bool:
+        """True for a call of its own, and of a client secret that its key has issued."""
+        return self.owner == call_of.owner and self.secret in (None, call_of.secret)
+
+    @contextmanager
+    def beginning(self, offered: JsonObject) -> Iterator[JsonObject]:
+        """A call is begun with the session settings that the client offers; yields those that it gets. A secret that is good for
+        one call is spent, unless the call is not begun after all. Raises Problem."""
+        offered = {name: value for name, value in offered.items() if name != "voiceagent"}  # that part is the server's own
+        if self.secret is None:
+            yield offered
+            return
+        session = self.secret.session_of(offered)
+        self.secret.take()
+        try:
+            yield session
+        except BaseException:
+            self.secret.give_back()
+            raise
 
 
 NOBODY = Client("")

@@ -20,6 +20,7 @@ from voiceagent.latency.budgets import StageLimits
 from voiceagent.latency.spans import WHOLES, Stage
 from voiceagent.media.webrtc.ice import NO_ICE_SERVERS, IceServers
 from voiceagent.resources import web_dir
+from voiceagent.server.access.client_secrets import ClientSecrets
 from voiceagent.server.access.key_ring import OPERATOR_KEYS_VARIABLE, KeyRing
 from voiceagent.server.access.origins import Origins
 from voiceagent.server.calls.admission import Admission
@@ -32,6 +33,7 @@ from voiceagent.server.http.connection import AIOHTTP_OPTIONS
 from voiceagent.server.http.offer import read_offer, refuse_encodings
 from voiceagent.server.http.page import serve_page
 from voiceagent.server.http.problems import Problem, answer_problems
+from voiceagent.server.http.secret_requests import SECRETS_PATH, SecretRequests, ShowSession, shown_as_asked
 from voiceagent.server.monitoring.loop_monitor import LoopMonitor
 from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.task_owner import running
@@ -80,6 +82,8 @@ class Service:
     hang_up_grace_s: float = HANG_UP_GRACE_S
     about: Callable[[], dict[str, object]] = dict
     """Returns the models that answer, and their limits."""
+    show_session: ShowSession = shown_as_asked
+    """Returns the session of a call with these settings. Raises Problem for settings that a call cannot have."""
 
 
 READINESS = web.AppKey("readiness", Readiness)
@@ -91,7 +95,9 @@ DRAINING = web.AppKey("draining", Draining)
 def make_app(service: Service) -> web.Application:
     """The application. Starting it begins to load the engines; cleaning it up hangs up every call and frees them."""
     keys = service.keys
-    gate = KeyGate(keys, Origins(service.allowed_origins, keys_needed=lambda: keys.is_needed), service.metrics)
+    origins = Origins(service.allowed_origins, keys_needed=lambda: keys.is_needed)
+    client_secrets = service.metrics.client_secrets = ClientSecrets()
+    gate = KeyGate(keys, client_secrets, origins, service.metrics)
     quotas = Quotas(service.admission.settings.per_client, service.admission.settings.max_calls, keys=keys.count)
     app = web.Application(
         middlewares=[_headers(gate), answer_problems, refuse_encodings, gate.middleware()],
@@ -117,6 +123,9 @@ def make_app(service: Service) -> web.Application:
         app[CALLS].hang_up_all()
         await service.admission.close()
 
+    secret_requests = SecretRequests(client_secrets, origins, service.show_session, lambda: app[READINESS].start_call())
+    app.router.add_post(SECRETS_PATH, secret_requests.issue)
+    app.router.add_delete(SECRETS_PATH, secret_requests.revoke)
     app.cleanup_ctx.append(lifetime)
     app.on_shutdown.append(tell_callers)  # before open requests are waited for: a caller who waits for a place is one of them
     _add_routes(app, service)

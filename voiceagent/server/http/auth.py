@@ -6,11 +6,14 @@ names that merely point here (DNS rebinding)."""
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
+import re
 
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, Middleware
 
+from voiceagent.server.access.client_secrets import SHAPE, ClientSecrets
 from voiceagent.server.access.key_ring import KEYS_VARIABLE, KeyRing, is_loopback
 from voiceagent.server.access.origins import Origins, host_of
 from voiceagent.server.calls.quotas import CLIENT, Client
@@ -23,6 +26,8 @@ SUBPROTOCOL = "realtime"
 """The subprotocol of WebSockets that a server answers with. A browser offers it beside the one that carries its key."""
 KEY_SUBPROTOCOL = "openai-insecure-api-key."
 """The beginning of the subprotocol by which a browser presents a key: it can set no header of a WebSocket."""
+_FOR_SECRETS = re.compile(r"/v1/realtime(/calls(/[^/]+(/hangup)?)?)?|/v1/voiceagent/(ice_servers|about|budgets)")
+"""The paths that a client secret opens."""
 _ALLOWED_HEADERS = "authorization, content-type, x-openai-agents-sdk"
 
 log = logging.getLogger(__name__)
@@ -31,8 +36,9 @@ log = logging.getLogger(__name__)
 class KeyGate:
     """The middleware that lets requests in, and answers CORS preflights of requests that may come from a browser."""
 
-    def __init__(self, keys: KeyRing, origins: Origins, metrics: Metrics) -> None:
+    def __init__(self, keys: KeyRing, secrets: ClientSecrets, origins: Origins, metrics: Metrics) -> None:
         self._keys = keys
+        self._secrets = secrets
         self._origins = origins
         self._metrics = metrics
         self._wrong = WrongKeys(metrics)
@@ -54,15 +60,42 @@ class KeyGate:
         return gate
 
     async def admit(self, request: web.Request) -> Client:
-        """The sender of a request, and what it may do. Raises Problem for a page that may not call, and if the request needs a
-        key and has none of ours."""
+        """The sender of a request, with its limits and, if it presented one, its client secret. Raises Problem for a page that
+        may not call, for a request that needs a key and has none of ours, and for what a client secret may not do."""
         self._check_origin(request)
-        if not self._keys.is_needed or not _is_protected(request):
-            return Client(request.remote or "", is_operator=not self._keys.is_needed)
-        client = self._keys.client(key_of(request))
+        anybody = Client(request.remote or "", is_operator=not self._keys.is_needed)
+        if not _is_protected(request):
+            return anybody
+        token = key_of(request)
+        if SHAPE.fullmatch(token):
+            return await self._with_secret(request, token)
+        if not self._keys.is_needed:
+            return anybody
+        client = self._keys.client(token)
         if client is None:
             raise await self._refusal(request)
         return client
+
+    async def _with_secret(self, request: web.Request, token: str) -> Client:
+        secret = self._secrets.find(token)
+        owner = self._keys.of_owner(secret.owner) if secret is not None and self._keys.is_needed else Client(request.remote or "")
+        if secret is None or owner is None:
+            self._secrets.refused["unknown"] += 1
+            raise await self._refusal(request, "The client secret is wrong, has expired or was revoked; ask for a new one.")
+        if secret.origin and request.headers.get("Origin") != secret.origin:
+            self._secrets.refused["origin"] += 1
+            raise Problem(
+                403, "origin_not_allowed", f"This client secret is for pages of {secret.origin}; ask for one for this page."
+            )
+        if not _FOR_SECRETS.fullmatch(request.path):
+            self._secrets.refused["path"] += 1
+            raise Problem(
+                403, "key_needed", "A client secret begins and ends calls; send a key of this server for anything else."
+            )
+        if secret.is_spent and _begins_a_call(request):
+            self._secrets.refused["used"] += 1
+            secret.take()  # raises
+        return dataclasses.replace(owner, is_operator=False, secret=secret)
 
     def cors(self, request: web.Request) -> dict[str, str]:
         """The CORS headers of every answer to this request, errors among them."""
@@ -103,7 +136,7 @@ class KeyGate:
             f"Pages of {shown} may not call this server; its operator can add them to http.allowed_origins in agent.yaml.",
         )
 
-    async def _refusal(self, request: web.Request) -> Problem:
+    async def _refusal(self, request: web.Request, why: str = "") -> Problem:
         if not await self._wrong.given(peer_of((request.remote or "",))):
             return Problem(
                 429,
@@ -112,7 +145,9 @@ class KeyGate:
                 retry_after_s=round(PAUSE_S),
             )
         return Problem(
-            401, "invalid_api_key", "The key is missing or wrong; send `Authorization: Bearer KEY` with a key of this server."
+            401,
+            "invalid_api_key",
+            why or "The key is missing or wrong; send `Authorization: Bearer KEY` with a key of this server.",
         )
 
 
@@ -126,6 +161,10 @@ def key_of(request: web.Request) -> str:
         return ""
     offered = (part.strip() for part in request.headers.get(hdrs.SEC_WEBSOCKET_PROTOCOL, "").split(","))
     return next((part.removeprefix(KEY_SUBPROTOCOL) for part in offered if part.startswith(KEY_SUBPROTOCOL)), "")
+
+
+def _begins_a_call(request: web.Request) -> bool:
+    return request.path in ("/v1/realtime", "/v1/realtime/calls") and "call_id" not in request.query
 
 
 def _is_protected(request: web.Request) -> bool:

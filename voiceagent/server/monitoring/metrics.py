@@ -11,6 +11,7 @@ from prometheus_client.registry import Collector
 
 from voiceagent.latency.spans import LegKind, Stage, TurnReport
 from voiceagent.llm.engine import LlmEngine
+from voiceagent.server.access.client_secrets import ClientSecrets
 from voiceagent.server.monitoring.engine_health import NAMES, EngineHealth
 from voiceagent.store.losses import Losses
 from voiceagent.stt.engine import SttEngine
@@ -40,6 +41,8 @@ class Metrics(Collector):
         """Tasks of the event loop."""
         self.wrong_keys = 0
         self.origins_refused = 0
+        self.client_secrets = ClientSecrets()
+        """Those of the server."""
         self.vendors_refused: Counter[str] = Counter()
         self.pressure = 0.0
         """See `Pressure.level`."""
@@ -195,6 +198,10 @@ class Metrics(Collector):
         yield CounterMetricFamily(
             "voiceagent_origins_refused_total", "Requests of pages that may not call.", self.origins_refused
         )
+        secrets = self.client_secrets
+        yield GaugeMetricFamily("voiceagent_client_secrets", "Client secrets that have not expired.", len(secrets))
+        yield CounterMetricFamily("voiceagent_client_secrets_issued_total", "Client secrets that were issued.", secrets.issued)
+        yield _by("voiceagent_client_secrets_refused_total", "Refused client secrets, by why.", "reason", secrets.refused)
         yield _by("voiceagent_vendors_refused_total", "Webhooks and streams of vendors refused.", "reason", self.vendors_refused)
         yield GaugeMetricFamily("voiceagent_tasks", "Tasks of the event loop.", self.tasks)
         yield GaugeMetricFamily("voiceagent_pressure", "From 1 on, no more calls are taken.", self.pressure)
