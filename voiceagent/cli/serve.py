@@ -22,6 +22,7 @@ from voiceagent.server.calls.draining import DRAIN_TIMEOUT_S
 from voiceagent.server.http.app import make_app
 from voiceagent.server.http.connections import MAX_CONNECTIONS
 from voiceagent.server.http.run import serve as run_server
+from voiceagent.server.http.tls import certificate_of
 from voiceagent.server.monitoring.log_limit import LimitedHandler
 from voiceagent.settings.agent import AgentConfig, data_dir, load_agent, models_cache_dir
 
@@ -45,6 +46,10 @@ SIGUSR1           drain: no new calls, stop when the last has ended"""
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 takes a free one.")
+@click.option(
+    "--tls-cert", metavar="FILE", default="", help="A certificate (PEM): answer by HTTPS. It is read again when it changes."
+)
+@click.option("--tls-key", metavar="FILE", default="", help="Its private key (PEM). Default: in the file of the certificate.")
 @click.option(
     "--profile",
     default="",
@@ -90,6 +95,8 @@ SIGUSR1           drain: no new calls, stop when the last has ended"""
 def serve(
     host: str,
     port: int,
+    tls_cert: str,
+    tls_key: str,
     profile: str,
     stt: str,
     llm: str,
@@ -115,6 +122,10 @@ def serve(
     if max_calls is not None:
         agent = replace(agent, admission=replace(agent.admission, max_calls=max_calls))
     agent = with_own_models(agent, stt, llm, tts)
+    if tls_cert or tls_key:
+        certificate = certificate_of(tls_cert, tls_key, Path.cwd())
+    else:
+        certificate = certificate_of(agent.http.tls_cert, agent.http.tls_key, Path(agent.base_dir))
     known = registry_of(agent)
     refusal = _pull(agent, known) if pull else ""
     name, why = choose_profile(agent, known)
@@ -132,6 +143,7 @@ def serve(
                 app,
                 host,
                 port,
+                certificate=certificate,
                 max_connections=max_connections,
                 on_bound=lambda url: click.echo(f"loading the {agent.profile} profile …"),
                 on_ready=lambda url: click.echo(f"{agent.name} answers at {url}"),

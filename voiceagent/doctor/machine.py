@@ -10,14 +10,17 @@ import socket
 import sys
 import tempfile
 from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
 
 from voiceagent.audio import opus
-from voiceagent.doctor.finding import Check, Found, Served
+from voiceagent.doctor.finding import Check, Found, Served, Status
 from voiceagent.models.checksums import check_sums
 from voiceagent.resources import bundled_models_dir, web_dir
 from voiceagent.server.access.key_ring import keys_of_server
+from voiceagent.server.http.tls import SOON, certificate_of
 from voiceagent.settings.agent import data_dir, models_cache_dir
 
 UDP_TIMEOUT_S = 2.0
@@ -94,10 +97,22 @@ def _port(served: Served) -> Iterable[Found]:
     return [("ok", f"{served.settings.host}:{served.settings.port} is free", "")]
 
 
+def _certificate(served: Served) -> Iterable[Found]:
+    http = served.agent.http
+    certificate = certificate_of(http.tls_cert, http.tls_key, Path(served.agent.base_dir))
+    if certificate is None:
+        return [("ok", "none: HTTP, for this machine or behind a proxy", "")]
+    ends = certificate.ends()
+    status: Status = "fail" if ends < datetime.now(UTC) else "warn" if ends < datetime.now(UTC) + SOON else "ok"
+    return [(status, f"valid until {ends:%Y-%m-%d %H:%M} UTC", "" if status == "ok" else "renew it")]
+
+
 def _microphone(served: Served) -> Iterable[Found]:
     if served.settings.host in ("127.0.0.1", "::1", "localhost"):
         return [("ok", "it is the browser's; pages from this machine may use it without HTTPS", "")]
-    advice = "put a proxy with a certificate in front of the server"
+    if served.agent.http.tls_cert:
+        return [("ok", "it is the browser's; the server answers by HTTPS", "")]
+    advice = "give the server a certificate (http.tls_cert, --tls-cert), or put a proxy with one in front of it"
     return [("warn", f"browsers refuse it to pages from {served.settings.host} without HTTPS", advice)]
 
 
@@ -140,7 +155,8 @@ PLACES = (
     Check("keys", _keys),
     Check("port", _port),
     Check("page", _page),
-    Check("microphone", _microphone),
+    Check("certificate", _certificate, ("configuration",)),
+    Check("microphone", _microphone, ("configuration",)),
     Check("data folder", _data),
     Check("browser for tests", _browser),
 )

@@ -1,4 +1,4 @@
-"""The `http:` part of `agent.yaml`: the pages that may call."""
+"""The `http:` part of `agent.yaml`: the pages that may call, and the server's certificate."""
 
 from __future__ import annotations
 
@@ -12,3 +12,7 @@ class HttpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     allowed_origins: Annotated[tuple[str, ...], msgspec.Meta(max_length=256)] = ()
     """Origins whose pages may call, such as `https://shop.example`, or `*` for any. The server's own page always may."""
+    tls_cert: str = ""
+    """A PEM file with the certificate and those between it and the root (relative to this file); empty: HTTP, without TLS."""
+    tls_key: str = ""
+    """The PEM file of its private key; empty: the file of the certificate holds it, too."""

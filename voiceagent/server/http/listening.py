@@ -8,6 +8,7 @@ import asyncio
 import errno
 import logging
 import socket
+import ssl
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
@@ -16,6 +17,8 @@ from voiceagent.errors import ConfigError
 from voiceagent.server.http.connection import AIOHTTP_OPTIONS, HEAD_TOO_LARGE, MAX_HEAD_BYTES, HttpConnection
 from voiceagent.server.http.connections import Connections
 from voiceagent.server.http.problems import Problem
+from voiceagent.server.http.tls import HANDSHAKE_S, SHUTDOWN_S, Certificate, Handshakes
+from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.task_owner import TaskOwner
 from voiceagent.token_bucket import TokenBucket
 
@@ -33,9 +36,14 @@ TOO_MANY = Problem(429, "too_many_requests", "Too many requests a second from yo
 class Listening:
     """Accepts connections for an aiohttp server."""
 
-    def __init__(self, server: web.Server, connections: Connections) -> None:
+    def __init__(
+        self, server: web.Server, connections: Connections, metrics: Metrics, certificate: Certificate | None = None
+    ) -> None:
+        """Without a certificate, connections speak HTTP without TLS."""
         self._server = server
         self._connections = connections
+        self._certificate = certificate
+        self._handshakes = Handshakes(self._connect, metrics)
         self._sockets: list[socket.socket] = []
         self._tasks = TaskOwner()
         self._accepted = TokenBucket(ACCEPTED_PER_S, ACCEPTED_AT_ONCE)
@@ -52,11 +60,14 @@ class Listening:
         for each in self._sockets:
             self._tasks.start_alone(self._accept(each), "accept")
         self._tasks.start_alone(self._connections.watch(), "connections")
+        if self._certificate is not None:
+            self._tasks.start_alone(self._certificate.watch(), "certificate")
         return int(self._sockets[0].getsockname()[1])
 
     async def close(self) -> None:
         """Accept no more."""
         await self._tasks.close()
+        await self._handshakes.close()
         for each in self._sockets:
             each.close()
 
@@ -64,13 +75,12 @@ class Listening:
         loop = asyncio.get_running_loop()
         while True:
             try:
-                connection, _ = await loop.sock_accept(listening)
+                connection, address = await loop.sock_accept(listening)
                 self._accepted.charge(1.0, loop.time())
-                try:
-                    await loop.connect_accepted_socket(self._connection, connection)
-                except BaseException:
-                    connection.close()
-                    raise
+                if self._certificate is None:
+                    await self._take(connection)
+                else:
+                    self._handshakes.begin(connection, address, self._certificate.context)
                 await asyncio.sleep(max(0.0, -self._accepted.left(loop.time()) / ACCEPTED_PER_S))
             except OSError as error:
                 if error.errno not in NO_DESCRIPTOR:
@@ -81,6 +91,23 @@ class Listening:
             except Exception:
                 log.exception("a connection could not be taken")
                 await asyncio.sleep(RETRY_S)
+
+    async def _take(self, connection: socket.socket) -> None:
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(self._connection, connection)
+        except BaseException:
+            connection.close()
+            raise
+
+    async def _connect(self, connection: socket.socket, context: ssl.SSLContext) -> None:
+        """Take a connection once its handshake is done."""
+        await asyncio.get_running_loop().connect_accepted_socket(
+            self._connection,
+            connection,
+            ssl=context,
+            ssl_handshake_timeout=HANDSHAKE_S,
+            ssl_shutdown_timeout=SHUTDOWN_S,
+        )
 
     def _connection(self) -> HttpConnection:
         return HttpConnection(self._server, self._connections, asyncio.get_running_loop(), access_log=None, **AIOHTTP_OPTIONS)

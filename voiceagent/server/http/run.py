@@ -17,6 +17,7 @@ from voiceagent.call import memory
 from voiceagent.server.http.app import CALLS, DRAINING, KEYS, READINESS
 from voiceagent.server.http.connections import MAX_CONNECTIONS, Connections
 from voiceagent.server.http.listening import Listening
+from voiceagent.server.http.tls import Certificate
 from voiceagent.task_owner import TaskOwner
 
 log = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ async def serve(
     host: str,
     port: int,
     *,
+    certificate: Certificate | None = None,
     max_connections: int = MAX_CONNECTIONS,
     on_bound: Callable[[str], None] = lambda url: None,
     on_ready: Callable[[str], None] = lambda url: None,
@@ -56,11 +58,12 @@ async def serve(
     try:
         await runner.setup()
         assert runner.server is not None
-        listening = Listening(runner.server, Connections(app[CALLS].metrics, max_connections))
+        metrics = app[CALLS].metrics
+        listening = Listening(runner.server, Connections(metrics, max_connections), metrics, certificate)
         _watch_signals(stop, signals, app)
         try:
             bound = await listening.open(host, port)
-            url = f"http://{f'[{host}]' if ':' in host else host}:{bound}"
+            url = f"{'http' if certificate is None else 'https'}://{f'[{host}]' if ':' in host else host}:{bound}"
             on_bound(url)
             await _until_stopped(app, stop, lambda: on_ready(url))
         finally:
