@@ -203,7 +203,7 @@ async def beside(url: str, kind: str, key: str = "") -> AsyncIterator[Abuse]:
     finally:
         assert process.stdin is not None
         process.stdin.close()
-        told, _ = await asyncio.wait_for(process.communicate(), 30)
+        told, _ = await asyncio.wait_for(process.communicate(), 120)
         for name, value in json.loads(told).items():
             setattr(found, name, value)
 

@@ -17,7 +17,7 @@ from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
-from voiceagent.llm.engine import Generated, GeneratedText, Urgency
+from voiceagent.llm.engine import Generated, GeneratedText, Lull, Urgency
 from voiceagent.llm.servers.vllm import VllmEngine, VllmOptions
 from voiceagent.resources import bundled_models_dir
 
@@ -42,7 +42,7 @@ async def inside() -> AsyncIterator[VllmEngine]:
 
 async def generated(engine: VllmEngine, *messages: Message, urgency: Urgency = Urgency.REPLY) -> list[Generated]:
     async with aclosing(engine.open("call").generate((SYSTEM, *messages), demo_tools(), urgency)) as stream:
-        return [piece async for piece in stream]
+        return [piece async for piece in stream if not isinstance(piece, Lull)]
 
 
 async def test_nothing_is_reported_to_its_maker() -> None:
@@ -71,7 +71,7 @@ async def test_arguments_keep_to_the_schema(inside: VllmEngine) -> None:
     }
     tool = {"type": "function", "function": {"name": "get_weather", "parameters": parameters}}
     async with aclosing(inside.open("strict").generate((SYSTEM, WEATHER), [tool])) as stream:
-        (call,) = [piece async for piece in stream]
+        (call,) = [piece async for piece in stream if not isinstance(piece, Lull)]
     assert isinstance(call, ToolCall)
     assert json.loads(call.arguments)["city"] in ("Rome", "Oslo")
 

@@ -18,7 +18,7 @@ from bench.vllm_server import BLOCK_TOKENS, CPU_ENVIRONMENT, VllmServer, serving
 from tests.real.models import published
 from tests.vllm.watch import HITS, QUERIES, RUNNING, Watch
 from voiceagent.conversation.history import Message, ToolCall
-from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema
+from voiceagent.llm.engine import Generated, GeneratedText, Lull, ToolSchema
 from voiceagent.llm.servers.openai import OpenAiEngine
 from voiceagent.llm.servers.openai_session import OpenAiOptions
 from voiceagent.llm.servers.vllm import VllmEngine, VllmOptions
@@ -93,7 +93,7 @@ async def real_watch(server: VllmServer) -> AsyncIterator[Watch]:
 
 async def generated(engine: Engine, messages: tuple[Message, ...], tools: list[ToolSchema]) -> list[Generated]:
     async with aclosing(engine.open("call").generate(messages, tools)) as stream:
-        return [piece async for piece in stream]
+        return [piece async for piece in stream if not isinstance(piece, Lull)]
 
 
 def text_of(pieces: list[Generated]) -> str:

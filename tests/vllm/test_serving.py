@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from contextlib import aclosing
 from pathlib import Path
@@ -15,7 +16,7 @@ from voiceagent.errors import EngineError
 from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.llm.chat.prompt import ChatPrompt
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
-from voiceagent.llm.engine import Generated, GeneratedText
+from voiceagent.llm.engine import Generated, GeneratedText, Lull
 from voiceagent.llm.servers import openai_session
 from voiceagent.llm.servers.chat_wire import wire_message
 from voiceagent.llm.servers.openai import OpenAiEngine
@@ -28,7 +29,7 @@ WEATHER = Message("user", "What's the weather in Paris tomorrow?")
 
 async def generated(engine: OpenAiEngine, *messages: Message) -> list[Generated]:
     async with aclosing(engine.open("call").generate((SYSTEM, *messages), demo_tools())) as stream:
-        return [piece async for piece in stream]
+        return [piece async for piece in stream if not isinstance(piece, Lull)]  # a busy machine makes pauses
 
 
 async def test_text_streams(engine: OpenAiEngine) -> None:
@@ -65,7 +66,7 @@ async def test_arguments_keep_to_the_schema(engine: OpenAiEngine) -> None:
     parameters = {"type": "object", "properties": cities, "required": ["city"]}
     tool = {"type": "function", "function": {"name": "get_weather", "parameters": parameters}}
     async with aclosing(engine.open("strict").generate((SYSTEM, WEATHER), [tool])) as stream:
-        (call,) = [piece async for piece in stream]
+        (call,) = [piece async for piece in stream if not isinstance(piece, Lull)]
     assert isinstance(call, ToolCall)
     assert json.loads(call.arguments)["city"] in ("Rome", "Oslo")
 
@@ -89,9 +90,18 @@ async def test_a_model_that_is_not_served_is_one_clear_line(vllm_server: VllmSer
 async def test_the_server_tells_how_likely_the_caller_has_finished(engine: OpenAiEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openai_session, "ENDING_TIMEOUT_S", 30.0)  # this may be the server's first request, on a busy machine
     words = ("Where is order 48271", "Where is", "What's the weather in Paris tomorrow")
-    told = [await engine.open("call").ending_chance((SYSTEM, Message("user", one)), demo_tools()) for one in words]
+    told = [await once_it_is_free(engine, one) for one in words]
     assert told == pytest.approx([await by_the_embedded_engine(one) for one in words], abs=0.05)
-    assert max(chance for chance in told if chance is not None) > 0.3
+    assert max(told) > 0.3
+
+
+async def once_it_is_free(engine: OpenAiEngine, words: str) -> float:
+    """The server's answer. A busy server gives none."""
+    while True:
+        chance = await engine.open("call").ending_chance((SYSTEM, Message("user", words)), demo_tools())
+        if chance is not None:
+            return chance
+        await asyncio.sleep(0.1)
 
 
 async def by_the_embedded_engine(words: str) -> float | None:

@@ -111,13 +111,13 @@ def make_app(service: Service) -> web.Application:
         app[DRAINING] = Draining(app[CALLS], service.drain_timeout_s)
         app[READINESS] = Readiness(service.load)
         app[READINESS].open()
-        with LoopMonitor(service.metrics, pressure=service.admission.pressure):
-            async with running(keys.watch(), "keys"), _all(service.parts, lambda part: part.open(app)):
+        async with running(keys.watch(), "keys"), _all(service.parts, lambda part: part.open(app)):
+            with LoopMonitor(service.metrics, pressure=service.admission.pressure):  # until here no call can be held up
                 async with _all(service.parts, lambda part: part.listen(app)):
                     yield
                 await app[CALLS].close(service.hang_up_grace_s)
-            await keys.keep_uses()
-            await app[READINESS].close()
+        await keys.keep_uses()
+        await app[READINESS].close()
 
     async def tell_callers(app: web.Application) -> None:
         app[CALLS].hang_up_all()
