@@ -89,7 +89,7 @@ EAGER = Manners("pause")
 MANNERS: Mapping[str, Manners] = {
     "eager": Manners(
         "duck",
-        pause_after_ms=300.0,
+        pause_after_ms=240.0,
         patience_ms=1000.0,
         quiet_ms=240.0,
         nothing_ms=0.0,
