@@ -1,10 +1,11 @@
 # The agent. `docker build .` makes the one for CPUs; with `--build-arg GPU=1` Whisper runs on an NVIDIA GPU, and
-# with `--build-arg NOISE=1` noise and echo can be taken out of callers' audio (docs/telephony.md). The image holds piper-tts (GPL-3.0)
+# with `--build-arg NOISE=1` noise and echo can be taken out of callers' audio (docs/telephony.md), and with `--build-arg POSTGRESQL=1`
+# calls can be kept in PostgreSQL (docs/calls.md). The image holds piper-tts (GPL-3.0)
 # beside voiceagent (Apache-2.0): whoever distributes it distributes both, see README.md. Packages are checked by the hashes of
 # requirements/; `make pin-images` adds the digest of the image that this one stands on.
 ARG PYTHON_IMAGE=python:3.11.13-slim-bookworm
 FROM ${PYTHON_IMAGE} AS build
-ARG GPU=0 NOISE=0
+ARG GPU=0 NOISE=0 POSTGRESQL=0
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv /opt/voiceagent
 WORKDIR /src
@@ -14,6 +15,7 @@ COPY scripts/install-locked.sh scripts/remove-build-tools.sh scripts/
 RUN bash scripts/install-locked.sh /opt/voiceagent requirements/runtime.lock
 RUN if [ "$GPU" = 1 ]; then bash scripts/install-locked.sh /opt/voiceagent requirements/gpu.lock; fi
 RUN if [ "$NOISE" = 1 ]; then bash scripts/install-locked.sh /opt/voiceagent requirements/noise.lock; fi
+RUN if [ "$POSTGRESQL" = 1 ]; then bash scripts/install-locked.sh /opt/voiceagent requirements/postgresql.lock; fi
 COPY voiceagent voiceagent
 COPY web web
 COPY models/registry.yaml models/registry.yaml

@@ -23,7 +23,8 @@ from voiceagent.latency.budget_file import load_budgets
 from voiceagent.latency.budgets import compare, distribution
 from voiceagent.latency.spans import Stage
 from voiceagent.resources import default_budgets_file
-from voiceagent.store.turns import read_turns, turns_file
+from voiceagent.store.address import local_store
+from voiceagent.store.turns import read_turns
 
 RATE_HZ = 16_000
 VOICE = "en-us"
@@ -181,7 +182,7 @@ def _memory_rows(memory_mb: Sequence[float]) -> Iterator[Figure]:
 def _stage_rows(server: Server) -> list[Figure]:
     """The server's own view of the undisturbed turns: each stage's p95 against its budget."""
     limits = load_budgets(default_budgets_file()).of("embedded")
-    stages = compare(read_turns(turns_file(server.data_dir)), limits)
+    stages = compare(read_turns(local_store(server.data_dir)), limits)
     answer = next(stage.measured for stage in stages if stage.stage is Stage.ANSWER)
     assert answer is not None
     return [

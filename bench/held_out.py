@@ -23,7 +23,8 @@ from voiceagent.errors import MediaError
 from voiceagent.evaluation.check import Figure, at_least, at_most, plain
 from voiceagent.latency.budgets import percentile
 from voiceagent.latency.spans import Stage
-from voiceagent.store.turns import read_turns, turns_file
+from voiceagent.store.address import local_store
+from voiceagent.store.turns import read_turns
 
 PROFILE = "starter"
 TURNS, LEAST_TURNS = 120, 100
@@ -73,7 +74,7 @@ async def held(profile_name: str, agent: Path, turns: Sequence[EverydayTurn]) ->
             async with quiet_machine():
                 await say_all(Caller(server.url), found, turns[first : first + TURNS_A_CALL])
             print(f"{profile_name}: {len(found.said)} turns, {sum(found.cut)} cut off", flush=True)
-        for report in read_turns(turns_file(server.data_dir)):
+        for report in read_turns(local_store(server.data_dir)):
             found.endpoint_ms += report.durations_ms().get(Stage.ENDPOINT, [])
     return found
 

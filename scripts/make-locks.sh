@@ -47,7 +47,7 @@ import tomllib
 project = tomllib.loads(pathlib.Path("pyproject.toml").read_text())["project"]
 away = pathlib.Path(sys.argv[1])
 away.joinpath("runtime.in").write_text("\n".join(project["dependencies"]))
-for extra in ("test", "noise"):
+for extra in ("test", "noise", "postgresql"):
     away.joinpath(f"{extra}.in").write_text("\n".join(project["optional-dependencies"][extra]))
 PYTHON
 
@@ -57,6 +57,9 @@ lock runtime "${options[@]}" "$away/runtime.in"
 lock test "${options[@]}" "$away/runtime.in" "$away/test.in" --constraints requirements/runtime.lock $(without requirements/runtime.lock)
 # shellcheck disable=SC2046
 lock noise "${options[@]}" "$away/noise.in" --constraints requirements/runtime.lock --constraints requirements/test.lock \
+  $(without requirements/runtime.lock)
+# shellcheck disable=SC2046
+lock postgresql "${options[@]}" "$away/postgresql.in" --constraints requirements/runtime.lock --constraints requirements/test.lock \
   $(without requirements/runtime.lock)
 lock build "${options[@]}" requirements/build.in --constraints requirements/runtime.lock --constraints requirements/test.lock
 lock gpu "${options[@]}" requirements/gpu.in --constraints requirements/runtime.lock

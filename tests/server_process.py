@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from voiceagent.store.turns import read_turns, turns_file
+from voiceagent.store.address import local_store
+from voiceagent.store.turns import read_turns
 
 PROFILE = os.environ.get("VOICEAGENT_TEST_PROFILE", "")
 """The profile with which all calls of the tests are answered; empty: the agents' own."""
@@ -77,8 +78,8 @@ def running_server(
 
 def check_waits(data: Path) -> None:
     """Of every turn that a server has measured, the contributions add up to the wait, without gap or overlap."""
-    file = turns_file(data)
-    for turn in read_turns(file) if file.exists() else ():
+    store = local_store(data)
+    for turn in read_turns(store) if store.file.exists() else ():
         if turn.wait is None:
             assert turn.voice_to_voice_ms is None, turn
             continue

@@ -6,9 +6,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -42,15 +41,21 @@ from voiceagent.realtime.settings import SessionSettings, asked_with_offer, chec
 from voiceagent.server.access.key_ring import KeyRing
 from voiceagent.server.calls.admission import Admission
 from voiceagent.server.calls.calls import StartCall
+from voiceagent.server.calls.monitors import CallFeeds
 from voiceagent.server.http.app import Service
+from voiceagent.server.http.call_events import CallEventsPart
 from voiceagent.server.http.problems import Problem
 from voiceagent.server.monitoring.about import about
+from voiceagent.server.monitoring.call_recorder import CallRecorder, CallRecords, new_record
 from voiceagent.server.monitoring.engine_health import EngineHealth, Probe, probes_of
 from voiceagent.server.monitoring.metrics import Metrics
-from voiceagent.server.monitoring.observers import Logged, Measured, TurnLog
-from voiceagent.settings.agent import AgentConfig, data_dir
-from voiceagent.store.event_log import EventLog, Origin, event_logs_dir
-from voiceagent.store.turns import TurnStore, turns_file
+from voiceagent.server.monitoring.observers import Measured, TurnLog
+from voiceagent.settings.agent import AgentConfig, data_dir, store_address
+from voiceagent.store.event_log import EventLog, Origin, StoredLog
+from voiceagent.store.schema import check_driver
+from voiceagent.store.turns import TurnStore
+from voiceagent.store.writer import StoreWriter
+from voiceagent.task_owner import running
 from voiceagent.telephone.application import TelephonePart
 from voiceagent.telephone.features.call_results import CallResults
 from voiceagent.telephone.features.phone_call import PhoneServices
@@ -94,13 +99,13 @@ class AgentService:
     agent: AgentConfig
     budgets: Budgets
     keys: KeyRing = field(default_factory=KeyRing)
-    event_logs: int = 0
-    """The number of calls whose event logs, which hold what was said, are kept; 0: none."""
     tell: Callable[[Weakness], None] = _log_weakness
     """Called for each weakness that the start finds."""
 
     def service(self) -> Service:
-        """The application's view. Raises ConfigError when the agent's profile has no budget or a tool cannot be loaded."""
+        """The application's view. Raises ConfigError when the agent's profile has no budget, a tool cannot be loaded, or the
+        store's driver is missing."""
+        check_driver(store_address())
         metrics = Metrics()
         admission = Admission(self.agent.admission, metrics)
         ice = IceServers.from_settings(self.agent.ice)
@@ -120,8 +125,10 @@ class AgentService:
         sip = self.agent.telephony.sip_line
         line = SipService(Trunk.from_settings(sip), ports) if sip is not None else None
 
+        feeds = CallFeeds(metrics.queue_dropped)
+
         def load() -> AbstractAsyncContextManager[StartCall]:
-            return self._loaded(tools, metrics, admission)
+            return self._loaded(tools, metrics, admission, feeds)
 
         return Service(
             answer,
@@ -133,13 +140,16 @@ class AgentService:
             self.keys,
             self.agent.http.allowed_origins,
             ice,
-            parts=(TelephonePart(Telephone.from_settings(self.agent.telephony), line),),
+            parts=(
+                TelephonePart(Telephone.from_settings(self.agent.telephony), line),
+                CallEventsPart(feeds, store_address(), metrics.monitors_changed),
+            ),
             about=self._about(tools),
             show_session=lambda session: self._shown_session(tools, session),
         )
 
     @asynccontextmanager
-    async def _loaded(self, tools: ToolSet, metrics: Metrics, admission: Admission) -> AsyncIterator[StartCall]:
+    async def _loaded(self, tools: ToolSet, metrics: Metrics, admission: Admission, feeds: CallFeeds) -> AsyncIterator[StartCall]:
         """The engines and everything else that calls share, from the start of the server to its end."""
         await asyncio.to_thread(keep_private, data_dir())
         sources = await asyncio.to_thread(
@@ -148,7 +158,8 @@ class AgentService:
         guards = await asyncio.to_thread(load_guards, self.agent.guard, self.agent.base_dir, self.agent.language)
         known = registry_of(self.agent)
         engines = await load_engines(profile_of(self.agent, known), self.agent, known)
-        store = TurnStore(turns_file(data_dir()), metrics.losses)
+        writer = StoreWriter(store_address(), metrics.losses)
+        kept = CallRecords(writer, self.agent.records)
         results = CallResults(self.agent.telephony.results, os.environ, metrics.queue_dropped)
         recordings = Recordings(self.agent.telephony.recording, self.agent.base_dir)
         metrics.llm, metrics.stt, metrics.judges = engines.llm, engines.stt, engines.turn
@@ -170,13 +181,14 @@ class AgentService:
             await asyncio.to_thread(memory.collect_what_loading_left)
             pressure = admission.pressure
             parts = AgentParts(self.agent, engines, guards, speech, self.budgets, sources, lambda: pressure.level)
-            async with metrics.health.watched(probes, partial(check, engines.llm)):
-                yield self._start_call(parts, tools, metrics, store, PhoneServices(results, recordings))
+            watched = metrics.health.watched(probes, partial(check, engines.llm))
+            async with watched, running(kept.run(), "call records") if kept.is_on else nullcontext():
+                yield self._start_call(parts, tools, metrics, kept, feeds, PhoneServices(results, recordings))
         finally:
             metrics.llm = metrics.stt = None
             metrics.judges = ()
             async with AsyncExitStack() as stack:  # closes each, whatever the one before it raises
-                stack.callback(store.close)
+                stack.callback(writer.close)
                 for close in (engines.close, sources.close, tools.close, results.close, recordings.close):
                     stack.push_async_callback(close)
 
@@ -238,7 +250,8 @@ class AgentService:
         parts: AgentParts,
         tools: ToolSet,
         metrics: Metrics,
-        store: TurnStore,
+        kept: CallRecords,
+        feeds: CallFeeds,
         phone: PhoneServices,
     ) -> StartCall:
         def start_call(leg: Leg, call_id: str, session: dict[str, object]) -> Call:
@@ -248,13 +261,14 @@ class AgentService:
             if session.get("instructions") and (line := cramped(agent, tools, parts.engines.llm.limits)):
                 log.warning("call %s: %s", call_id, line)
             call_tools = _call_tools(tools, session, () if no_tools(parts.engines.llm) else made.tools)
-            observers: list[CallObserver] = [Measured(metrics, store), TurnLog()]
-            if self.event_logs:
-                folder = event_logs_dir(data_dir())
+            record = new_record(call_id, leg.kind, agent.name, agent.profile, kept)
+            event_log = None
+            if kept.settings.keep == "event_logs":
                 rules = rules_of(agent, tools, parts.engines.turn, parts.engines.llm.limits, call_tools.legs)
-                origin = Origin(agent.name, leg.kind, time.time())
-                kept = EventLog(folder, call_id, rules, keep=self.event_logs, losses=metrics.losses, origin=origin)
-                observers.append(Logged(kept))
+                origin = Origin(agent.name, leg.kind, record.started)
+                event_log = EventLog(StoredLog(kept.writer, call_id), call_id, rules, origin=origin)
+            recorder = CallRecorder(kept, record, event_log, recording=made.recording, feeds=feeds)
+            observers: list[CallObserver] = [Measured(metrics, TurnStore(kept.writer)), TurnLog(), recorder]
             fixed = fixed_in(session)
             return Call(call_id, made.leg, replace(parts, agent=agent), call_tools, observers, asked, made.features, fixed)
 

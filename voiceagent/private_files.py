@@ -11,8 +11,8 @@ from pathlib import Path
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
-KEPT = ("keys*.json*", "turns.sqlite3*", "calls", "calls/*", "context", "context/*")
-"""Files that a server keeps in its data folder."""
+KEPT = ("keys*.json*", "calls.sqlite3*", "context", "context/*", "turns.sqlite3*", "calls", "calls/*")
+"""Files that a server keeps in its data folder, or that an earlier version kept there."""
 
 log = logging.getLogger(__name__)
 

@@ -8,13 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from pathlib import Path
 
-from bench.phone.line import all_ended, line
+from bench.phone.line import Line, all_ended, kept_calls, line
+from tests.kept_calls import latest_log
 from tests.telephone.sip_parts import HOST, phone
 from voiceagent.conversation import events as ev
 from voiceagent.evaluation.check import Figure, at_least, at_most
-from voiceagent.store.event_log import event_logs_dir, read_log
 
 NAMES = ("alice", "carol", "dave", "erin")
 KEYS = 1000
@@ -46,20 +45,20 @@ async def pressed(keys: int) -> list[Pressed]:
     rng = random.Random(0)
     sent = [_numbers(rng, -(-keys // len(NAMES))) for _ in NAMES]
     async with line("embedded") as world, AsyncExitStack() as stack:
-        logs: list[Path] = []
+        calls: list[str] = []
         phones = [await stack.enter_async_context(phone(world.folder, name, world.pbx_port)) for name in NAMES]
         for each in phones:
-            before = {*event_logs_dir(world.server.data_dir).glob("*")}
+            before = kept_calls(world)
             await each.do("dial", f"sip:agent@{HOST}:{world.pbx_port}")
             await each.wait_told("CALL_ESTABLISHED")
-            logs += {*event_logs_dir(world.server.data_dir).glob("*")} - before
+            calls += kept_calls(world) - before
         for each, text in zip(phones, sent, strict=True):
             await each.do("sndcode", text)
         await asyncio.sleep(KEY_S * max(map(len, sent)))
         for each in phones:
             await each.do("hangup")
         await all_ended(world)
-        return [Pressed(text, _arrived(log)) for text, log in zip(sent, logs, strict=True)]
+        return [Pressed(text, _arrived(world, call_id)) for text, call_id in zip(sent, calls, strict=True)]
 
 
 def _numbers(rng: random.Random, keys: int) -> str:
@@ -70,8 +69,8 @@ def _numbers(rng: random.Random, keys: int) -> str:
     return f"{text[: keys - 1].rstrip(END):0<{keys - 1}}{END}"  # no number is empty
 
 
-def _arrived(log: Path) -> str:
-    _, steps = read_log(log)
+def _arrived(world: Line, call_id: str) -> str:
+    _, steps = latest_log(world.server.data_dir, call_id)
     return "".join(step.event.text + END for step in steps if isinstance(step.event, ev.TextReceived))
 
 

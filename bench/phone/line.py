@@ -18,6 +18,9 @@ from bench.server import Server, running
 from tests.telephone.peers import PUBLIC_URL, environment
 from tests.telephone.sip_parts import GATEWAY_SECRET, HOST, PASSWORD, free_port, janus, pbx, until
 from voiceagent.resources import demo_agent_file
+from voiceagent.store.address import local_store
+from voiceagent.store.records import CallFilter, find_calls
+from voiceagent.store.schema import reading
 
 VENDOR = "twilio"
 MAX_CALLS = 24
@@ -58,6 +61,12 @@ async def line(profile: str, greeting: str = "") -> AsyncIterator[Line]:
                 log = server.data_dir / "server.log"
                 await until(lambda: "is registered" in log.read_text())
                 yield Line(server, pbx_port, folder)
+
+
+def kept_calls(world: Line) -> set[str]:
+    """The ids of the calls that are kept."""
+    with reading(local_store(world.server.data_dir)) as database:
+        return {call.call_id for call in find_calls(database, CallFilter())}
 
 
 async def all_ended(world: Line) -> None:

@@ -8,20 +8,19 @@ import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from bench.asked_calls import speeches_of
 from bench.interruptions import utterances_of_voices
-from bench.phone.line import VENDOR, Line, all_ended, line
+from bench.phone.line import VENDOR, Line, all_ended, kept_calls, line
 from bench.phone.rtp import RtpPhone
 from bench.phone.sipp import sipp_calls
 from bench.phone.stream import stream_call
 from bench.trial import QUIET_MS, Leg, Speech, Stop, Turn, ask, interrupt
+from tests.kept_calls import latest_log
 from voiceagent.client.caller import Caller
 from voiceagent.conversation import actions as act
 from voiceagent.evaluation.check import Figure, at_least, at_most, plain
 from voiceagent.latency.budgets import percentile
-from voiceagent.store.event_log import event_logs_dir, read_log
 
 Ran = tuple[str, dict[str, object]]
 """A tool's name and its arguments."""
@@ -66,14 +65,14 @@ async def talk(profile: str, rounds: int) -> dict[str, Talked]:
 
 
 async def _round(world: Line, speeches: Mapping[str, Speech], found: dict[str, Talked]) -> None:
-    logs, heard = dict[str, Path](), dict[str, set[str]]()
+    calls, heard = dict[str, str](), dict[str, set[str]]()
     async with AsyncExitStack() as stack:
         legs: dict[str, Leg] = {}
         for name in (SIP, VENDOR, BROWSER):
-            before = _logs(world)
+            before = kept_calls(world)
             legs[name] = await stack.enter_async_context(_call(world, name))
             await _greeted(legs[name])
-            (logs[name],) = _logs(world) - before
+            (calls[name],) = kept_calls(world) - before
         names = [*legs]
         for request in REQUESTS:
             for name in names:
@@ -83,8 +82,8 @@ async def _round(world: Line, speeches: Mapping[str, Speech], found: dict[str, T
                     heard.setdefault(name, set()).add(request)
             names.append(names.pop(0))
     await all_ended(world)
-    for name, log in logs.items():
-        ran = _ran(log)
+    for name, call_id in calls.items():
+        ran = _ran(world, call_id)
         for request, wanted in REQUESTS.items():
             found[name].right += wanted in ran and request in heard.get(name, ())
             if wanted not in ran:
@@ -117,13 +116,9 @@ async def _greeted(leg: Leg) -> None:
         await leg.wait_quiet(QUIET_MS)
 
 
-def _logs(world: Line) -> set[Path]:
-    return {*event_logs_dir(world.server.data_dir).glob("*")}
-
-
-def _ran(log: Path) -> list[Ran]:
+def _ran(world: Line, call_id: str) -> list[Ran]:
     """The tools that a call has run, with their arguments."""
-    _, steps = read_log(log)
+    _, steps = latest_log(world.server.data_dir, call_id)
     started = [action for step in steps for action in step.actions if isinstance(action, act.ToolStarted)]
     return [(action.name, json.loads(action.arguments)) for action in started]
 

@@ -13,15 +13,17 @@ import pytest
 
 from tests.attacks.typed import typed_turn
 from tests.server_process import running_server
-from tests.store.test_event_log import a_call
+from tests.store.calls import keep_call
+from tests.store.test_event_log import RULES
 from tests.store.test_turns import turn
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.rules import Rules
-from voiceagent.store.event_log import EventLog
+from voiceagent.store.address import local_store
+from voiceagent.store.event_log import EventLog, StoredLog
 from voiceagent.store.losses import Losses
 from voiceagent.store.turns import TurnStore
+from voiceagent.store.writer import StoreWriter
 
 
 @pytest.fixture
@@ -45,32 +47,30 @@ def full_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_turns_that_a_full_disk_refuses_are_counted_and_told_once(full_disk: Path, caplog: pytest.LogCaptureFixture) -> None:
     losses = Losses()
-    store = TurnStore(full_disk / "turns.sqlite3", losses)
+    writer = StoreWriter(local_store(full_disk), losses)
+    store = TurnStore(writer)
     for number in range(5):
         store.put(turn(number))
-    store.close()
-    assert (store.written, losses.counts) == (0, {"measured turns": 5})
+    writer.close()
+    assert (writer.written, losses.counts) == ({}, {"measured turns": 5})
     (record,) = caplog.records
     assert "make room" in record.message
 
 
 def test_an_event_log_that_a_full_disk_refuses_is_counted_to_its_end(full_disk: Path, caplog: pytest.LogCaptureFixture) -> None:
     losses = Losses()
-    log = EventLog(full_disk / "calls", "rtc_1", Rules(), losses=losses)
-    for _ in range(2000):
+    writer = StoreWriter(local_store(full_disk), losses)
+    log = EventLog(StoredLog(writer, "rtc_1"), "rtc_1", RULES)
+    for _ in range(5000):
         log.record(ev.CallStarted(0.0), ())
     log.close()
-    log.record(ev.CallStarted(0.0), ())
-    assert losses.counts == {"event log steps": 2000 + 2}, "each step, and the head"
+    writer.close()
+    assert losses.counts == {"event log steps": 5000 + 1}, "each step, and the head"
     assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == 1
 
 
 def test_there_is_no_loss_where_there_is_room(tmp_path: Path) -> None:
-    a_call(tmp_path)
-    store = TurnStore(tmp_path / "turns.sqlite3", losses := Losses())
-    store.put(turn(1))
-    store.close()
-    assert (store.written, losses.counts) == (1, {})
+    assert keep_call(local_store(tmp_path)).counts == {}
 
 
 async def test_a_call_goes_on_while_the_disk_is_full(full_disk: Path, tmp_path: Path) -> None:

@@ -12,12 +12,14 @@ import pytest
 
 from tests.attacks.typed import typed_turn
 from tests.server_process import running_server
-from tests.store.test_event_log import a_call
+from tests.store.calls import keep_call
 from tests.store.test_turns import stored, turn
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.context.index import FolderIndex, index_file
 from voiceagent.private_files import keep_private
+from voiceagent.store.address import local_store
+from voiceagent.store.event_log import logged_calls
 
 
 @pytest.fixture(autouse=True)
@@ -34,12 +36,14 @@ def open_to_others(folder: Path) -> list[str]:
 
 
 def kept(data: Path) -> None:
-    """Turns, an event log, an index."""
+    """Turns, a call with its event log, an index."""
     documents = data.parent / "documents"
     documents.mkdir(exist_ok=True)
     (documents / "a.md").write_text("# Hours\nWe are open from nine to five.\n")
-    stored(data / "turns.sqlite3", turn(1))
-    a_call(data / "calls")
+    stored(local_store(data), turn(1))
+    keep_call(local_store(data))
+    (data / "calls").mkdir(mode=0o700)
+    (data / "calls" / "of_an_earlier_version.jsonl").touch(mode=0o600)
     index = FolderIndex(documents, index_file(data, documents))
     index.refresh()
     index.close()
@@ -86,5 +90,5 @@ async def test_a_server_keeps_its_calls_to_itself(tmp_path: Path) -> None:
             await dialogue.wait_greeting()
             await typed_turn(dialogue, "What time is it in Berlin?")
         assert open_to_others(data) == []
-    assert list((data / "calls").glob("*.jsonl"))
+    assert len(logged_calls(local_store(data))) == 1
     assert open_to_others(data) == []

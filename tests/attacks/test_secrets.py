@@ -30,6 +30,8 @@ from voiceagent.conversation.history import Chunk
 from voiceagent.logs import Redacting
 from voiceagent.redaction import HIDDEN, redacted
 from voiceagent.settings.agent import load_agent
+from voiceagent.store.address import local_store
+from voiceagent.store.event_log import logged_calls
 from voiceagent.tools.toolset import ToolSet
 
 PROGRAM = Path(__file__).resolve().parents[1] / "tools" / "mcp_program.py"
@@ -141,7 +143,7 @@ async def test_no_secret_is_told_whatever_fails(tmp_path: Path) -> None:
     told["report"] = voiceagent(data, "report") + voiceagent(data, "report", "--json")
     told["doctor"] = voiceagent(data, "doctor", "--config", str(config))
     assert {where: leaked(text) for where, text in told.items() if leaked(text)} == {}
-    assert len(list((data / "calls").glob("*.jsonl"))) == 1
+    assert len(logged_calls(local_store(data))) == 1
 
 
 @pytest.mark.parametrize("fault", MCP_FAULTS)

@@ -22,7 +22,9 @@ from voiceagent.resources import default_budgets_file
 from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.server.monitoring.observers import Measured
 from voiceagent.settings.agent import AgentConfig
+from voiceagent.store.address import local_store
 from voiceagent.store.turns import TurnStore
+from voiceagent.store.writer import StoreWriter
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
@@ -79,7 +81,7 @@ async def test_a_connection_that_cannot_be_closed_does_not_keep_the_models_sessi
 
 async def test_an_event_that_comes_out_of_phase_is_counted_by_its_kind(tmp_path: Path) -> None:
     metrics = Metrics()
-    measured = Measured(metrics, TurnStore(tmp_path / "turns.sqlite3"))
+    measured = Measured(metrics, TurnStore(StoreWriter(local_store(tmp_path))))
     call = call_on(BreakingLeg(), cast(Any, IdleEngine()), measured)
     call.feed(ev.Played(0.0, 1, 0, 20.0))  # nobody has said anything
     assert 'voiceagent_events_out_of_phase_total{event="Played"} 1.0' in metrics.render()

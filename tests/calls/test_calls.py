@@ -9,13 +9,13 @@ import aiohttp
 import pytest
 
 from tests.fakes import Said
+from tests.kept_calls import latest_log
 from tests.server_process import ServerProcess
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.client.impairment import ImpairedRelay, Impairment
 from voiceagent.conversation.actions import End
 from voiceagent.conversation.machine import replay
-from voiceagent.store.event_log import event_logs_dir, find_log, read_log
 
 WEATHER = "What's the weather in Paris tomorrow?"
 LONG = "What can you do?"
@@ -85,7 +85,7 @@ async def test_a_call_replays_to_identical_decisions_and_its_speculative_replies
         await _no_call_is_up(session, server)
         async with session.get(f"{server.url}/metrics") as response:
             metrics = await response.text()
-    head, steps = read_log(find_log(event_logs_dir(server.data), caller.location.rpartition("/")[2]))
+    head, steps = latest_log(server.data, caller.location.rpartition("/")[2])
     again = list(replay(head.rules, ((step.event, step.actions) for step in steps)))
     assert isinstance(again[-1].now[-1], End)
     assert [step for step in again if not step.same] == []
@@ -139,3 +139,27 @@ async def _no_call_is_up(session: aiohttp.ClientSession, server: ServerProcess) 
     async with asyncio.timeout(10):
         while await _active(session, server) != "0.0":
             pass
+
+
+async def test_ten_monitors_follow_a_call_and_read_it_again_when_it_is_over(server: ServerProcess, said: Said) -> None:
+    caller = Caller(server.url)
+    async with aiohttp.ClientSession() as session:
+        async with caller, Dialogue(caller) as dialogue:
+            path = f"{server.url}/v1/calls/{caller.location.rpartition('/')[2]}/events"
+            following = [await session.get(path) for _ in range(10)]
+            stuck = await session.get(path)
+            await dialogue.wait_greeting()
+            (turn,) = await dialogue.turn(WEATHER, *await said(WEATHER))
+        streams = [await response.text() for response in following]
+        stuck.close()
+        await _no_call_is_up(session, server)
+        latest_log(server.data, caller.location.rpartition("/")[2])  # waits until all of it is kept
+        async with session.get(path) as response:
+            again = await response.text()
+    numbered = [[block for block in stream.split("\n\n") if block.startswith("id: ")] for stream in (*streams, again)]
+    assert all(stream == numbered[0] for stream in numbered)
+    events = [json.loads(block.partition("data: ")[2]) for block in numbered[0]]
+    assert [event["number"] for event in events] == list(range(1, len(events) + 1))
+    assert (events[0]["type"], events[-1]["type"]) == ("call.started", "call.ended")
+    assert turn.heard in [event["heard"] for event in events if event["type"] == "agent.said"]
+    assert [event["turn"] for event in events if event["type"] == "turn.measured"] == [1]

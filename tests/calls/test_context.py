@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import Said
+from tests.kept_calls import latest_log
 from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message
-from voiceagent.store.event_log import read_log
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "context" / "agent.yaml"
 QUESTIONS = ("What's the weather in Paris tomorrow?", "Where is my order 48213?")
@@ -33,8 +33,7 @@ async def test_what_the_documents_say_reaches_the_model_before_it_answers(served
         await dialogue.wait_greeting()
         for question in QUESTIONS:
             await dialogue.turn(question, *await said(question))
-    (log,) = (served.data / "calls").glob("*.jsonl")
-    steps = [(step.event, step.actions) for step in read_log(log)[1]]
+    steps = [(step.event, step.actions) for step in latest_log(served.data)[1]]
     found = [chunk for event, _ in steps if isinstance(event, ev.ContextFound) for chunk in event.chunks]
     assert "town.html: Weather" in {chunk.source for chunk in found}
     prompts = [action.messages for _, actions in steps for action in actions if isinstance(action, act.Generate)]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.fakes import Said
+from tests.kept_calls import latest_log
 from tests.server_process import running_server
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.store.event_log import read_log
 
 AGENT = """
 instructions: You are a friendly voice assistant.
@@ -30,8 +30,7 @@ async def test_the_beginning_is_summed_up_and_the_talk_goes_on(tmp_path: Path, s
             for _ in range(TURNS):
                 (turn,) = await dialogue.turn("What can you do?", *await said("What can you do?"))
                 assert turn.heard
-    (log,) = (tmp_path / "calls").glob("*.jsonl")
-    steps = [(step.event, step.actions) for step in read_log(log)[1]]
+    steps = [(step.event, step.actions) for step in latest_log(tmp_path)[1]]
     asked = [action for _, actions in steps for action in actions if isinstance(action, act.Summarise)]
     told = [event for event, _ in steps if isinstance(event, ev.Summarised)]
     assert asked

@@ -14,12 +14,12 @@ import pytest
 from aiohttp import web
 
 from tests.fakes import Said
+from tests.kept_calls import latest_log
 from tests.llm.faulty_server import chunk
 from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue, Exchange
 from voiceagent.conversation import actions as act
-from voiceagent.store.event_log import event_logs_dir, read_log
 from voiceagent.turn_taking.languages.en import ENGLISH
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "slow"
@@ -48,8 +48,7 @@ async def ask(server: ServerProcess, said: Said, *requests: str) -> list[Exchang
 
 def decided(server: ServerProcess) -> list[act.Action]:
     """All that the turn engine decided in the latest call."""
-    latest = max(event_logs_dir(server.data).iterdir(), key=lambda log: log.stat().st_mtime)
-    return [action for step in read_log(latest)[1] for action in step.actions]
+    return [action for step in latest_log(server.data)[1] for action in step.actions]
 
 
 async def test_a_slow_tool_is_bridged_first_and_runs_ahead_once_it_is_known_to_be_slow(slow: ServerProcess, said: Said) -> None:

@@ -17,7 +17,9 @@ import pytest
 from tests.cli.conftest import Outcome
 from voiceagent.latency.spans import Span, Stage, TurnReport
 from voiceagent.models.registry import registry
-from voiceagent.store.turns import TurnStore, turns_file
+from voiceagent.store.address import local_store
+from voiceagent.store.turns import TurnStore
+from voiceagent.store.writer import StoreWriter
 
 Run = Callable[..., Outcome]
 
@@ -62,9 +64,10 @@ def test_a_mistyped_profile_of_measured_turns_gets_a_suggestion(
 
 
 def _measure(folder: Path, profile: str) -> None:
-    store = TurnStore(turns_file(folder))
+    writer = StoreWriter(local_store(folder))
+    store = TurnStore(writer)
     store.put(TurnReport("c", 1, 0.0, profile, (Span(Stage.VAD, 0, 5),), 300.0, None))
-    store.close()
+    writer.close()
 
 
 def _printed(columns: int | None, folder: Path, *arguments: str) -> list[str]:

@@ -6,7 +6,9 @@ import pytest
 
 from tests.cli.conftest import Outcome
 from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
-from voiceagent.store.turns import TurnStore, turns_file
+from voiceagent.store.address import local_store
+from voiceagent.store.turns import TurnStore
+from voiceagent.store.writer import StoreWriter
 
 Run = Callable[..., Outcome]
 
@@ -16,10 +18,11 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., N
     monkeypatch.setenv("VOICEAGENT_DATA", str(tmp_path))
 
     def put(*whole_ms: float, profile: str = "embedded", call_id: str = "c", leg: LegKind = LegKind.WEBRTC) -> None:
-        store = TurnStore(turns_file(tmp_path))
+        writer = StoreWriter(local_store(tmp_path))
+        store = TurnStore(writer)
         for number, ms in enumerate(whole_ms, 1):
             store.put(TurnReport(call_id, number, 0.0, profile, (Span(Stage.VAD, 0, 5),), ms, None, leg))
-        store.close()
+        writer.close()
 
     return put
 
@@ -82,7 +85,7 @@ def test_legs_are_judged_apart_each_by_its_own_limits(voiceagent: Run, measured:
 def test_no_data_is_told_with_code_2(voiceagent: Run, measured: Callable[..., None]) -> None:
     outcome = voiceagent("report")
     assert outcome.code == 2
-    assert "no turn was measured yet" in outcome.err
+    assert "nothing is kept there yet" in outcome.err
     measured(600)
     outcome = voiceagent("report", "--profile", "gpu")
     assert outcome.code == 2

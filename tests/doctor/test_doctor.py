@@ -108,6 +108,16 @@ def test_an_unwritable_data_folder_is_a_warning(tmp_path: Path, monkeypatch: pyt
     assert found(Settings())["data folder"].status == "warn"
 
 
+def test_a_store_that_cannot_be_reached_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found(Settings())["store"].status == "ok"
+    monkeypatch.setenv("VOICEAGENT_STORE", "postgresql://voice:secret-word@127.0.0.1:9/calls")
+    finding = found(Settings())["store"]
+    assert finding.status == "warn"
+    assert "secret-word" not in finding.detail
+    monkeypatch.setenv("VOICEAGENT_STORE", "mysql://h/x")
+    assert "expected postgresql://" in found(Settings())["start"].detail
+
+
 def test_a_public_address_needs_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VOICEAGENT_KEYS", raising=False)
     assert found(Settings())["keys"].status == "ok"

@@ -42,13 +42,16 @@ def test_constraints_are_the_versions_that_are_locked() -> None:
     assert not pins("runtime") & pins("test")
 
 
-def test_the_image_takes_noise_suppression_in_the_versions_that_were_tested() -> None:
-    assert pins("noise") <= pins("test")
-    assert re.search(r'"\$NOISE" = 1.*install-locked\.sh \S+ requirements/noise\.lock', (ROOT / "Dockerfile").read_text())
+@pytest.mark.parametrize("extra", ["noise", "postgresql"])
+def test_the_image_takes_what_is_optional_in_the_versions_that_were_tested(extra: str) -> None:
+    name = extra.upper()
+    assert pins(extra) <= pins("test")
+    installed = rf'"\${name}" = 1.*install-locked\.sh \S+ requirements/{extra}\.lock'
+    assert re.search(installed, (ROOT / "Dockerfile").read_text())
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
     ours = [service for service in services.values() if service.get("image", "").startswith("voiceagent:")]
     assert ours
-    assert all(service["build"]["args"]["NOISE"] == "${AGENT_NOISE:-0}" for service in ours)
+    assert all(service["build"]["args"][name] == f"${{AGENT_{name}:-0}}" for service in ours)
 
 
 def test_every_direct_requirement_is_locked_and_torch_is_none_of_them() -> None:
@@ -59,9 +62,10 @@ def test_every_direct_requirement_is_locked_and_torch_is_none_of_them() -> None:
         (project["dependencies"], "runtime"),
         (extras["test"], "test"),
         (extras["noise"], "noise"),
+        (extras["postgresql"], "postgresql"),
         (toml["build-system"]["requires"], "build"),
     ):
-        names = {re.split(r"[<>=~! ]", requirement, maxsplit=1)[0].lower().replace("_", "-") for requirement in wanted}
+        names = {re.split(r"[\[<>=~! ]", requirement, maxsplit=1)[0].lower().replace("_", "-") for requirement in wanted}
         assert names - {pin.split("==")[0] for pin in pins(lock)} == set()
     assert not [pin for pin in pins() if pin.startswith("torch")]
 

@@ -17,13 +17,13 @@ import yaml
 from numpy.typing import NDArray
 
 from tests import speech
+from tests.kept_calls import latest_log
 from tests.real.models import published
 from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.conversation import actions as act
 from voiceagent.evaluation.espeak import Espeak
-from voiceagent.store.event_log import read_log
 from voiceagent.stt.whisper import WhisperEngine, WhisperOptions
 from voiceagent.turn_taking.language import bare_words
 
@@ -162,8 +162,7 @@ async def test_an_agent_of_any_language_follows_the_caller_with_its_voice(tmp_pa
                 await dialogue.turn(text, say(GERMAN, text), speech.RATE_HZ)
             turns = dialogue.exchanges
         assert all(turn.heard for turn in turns)
-    (log,) = (tmp_path / "calls").glob("*")
-    actions = [action for step in read_log(log)[1] for action in step.actions]
+    actions = [action for step in latest_log(tmp_path)[1] for action in step.actions]
     assert [action.language for action in actions if isinstance(action, act.LanguageChanged)] == ["de"]
 
 

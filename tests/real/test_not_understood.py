@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.kept_calls import latest_log
 from tests.people.muffled import muffled
 from tests.people.people import RATE_HZ, recordings
 from tests.real.conftest import PROFILE
@@ -18,7 +19,6 @@ from voiceagent.client.caller import Caller, ReceivedEvent
 from voiceagent.client.dialogue import QUIET_MS, Dialogue
 from voiceagent.conversation.machine import replay
 from voiceagent.evaluation.sudden_sounds import KINDS, sudden_sound
-from voiceagent.store.event_log import event_logs_dir, find_log, read_log
 from voiceagent.turn_taking.languages import LANGUAGES
 
 SAYINGS = LANGUAGES["en"].sayings
@@ -77,7 +77,7 @@ async def test_a_caller_not_understood_is_told_twice_then_asked_whether_they_are
     async with aiohttp.ClientSession() as session, session.get(f"{server.url}/metrics") as response:
         metrics = await response.text()
     assert 'voiceagent_not_understood_total{answer="check_in"} 1' in metrics
-    head, steps = read_log(find_log(event_logs_dir(server.data), caller.location.rpartition("/")[2]))
+    head, steps = latest_log(server.data, caller.location.rpartition("/")[2])
     assert all(step.same for step in replay(head.rules, ((step.event, step.actions) for step in steps)))
 
 

@@ -20,7 +20,9 @@ from voiceagent.llm.engine import Generated, GeneratedText, Thought, ToolSchema,
 from voiceagent.server.monitoring.engine_health import MAX_FAILURES, EngineHealth, ProbeTimes, probes_of
 from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.server.monitoring.observers import Measured
+from voiceagent.store.address import local_store
 from voiceagent.store.turns import TurnStore
+from voiceagent.store.writer import StoreWriter
 
 
 class Asked:
@@ -133,7 +135,7 @@ async def test_an_engine_that_hangs_is_down() -> None:
 
 async def test_turns_that_are_not_understood_are_counted_by_what_the_agent_says(tmp_path: Path) -> None:
     metrics = Metrics()
-    observer = Measured(metrics, TurnStore(tmp_path / "turns.sqlite3"))
+    observer = Measured(metrics, TurnStore(StoreWriter(local_store(tmp_path))))
     observer.stepped(TimerFired(0.0, "final"), (NotUnderstood(1, 1, "phrase"), NotUnderstood(2, 3, "check_in")))
     assert 'voiceagent_not_understood_total{answer="check_in"} 1' in metrics.render()
     assert 'voiceagent_not_understood_total{answer="phrase"} 1' in metrics.render()
@@ -141,7 +143,7 @@ async def test_turns_that_are_not_understood_are_counted_by_what_the_agent_says(
 
 async def test_replies_that_fail_without_an_error_of_the_engine_count_as_the_models(tmp_path: Path) -> None:
     metrics = Metrics()
-    observer = Measured(metrics, TurnStore(tmp_path / "turns.sqlite3"))
+    observer = Measured(metrics, TurnStore(StoreWriter(local_store(tmp_path))))
     for code in ("reply_timeout", "empty_reply", "reply_timeout"):
         observer.stepped(TimerFired(0.0, "reply"), (Failure(code, "on purpose"),))
     observer.stepped(TimerFired(0.0, "reply"), (Failure("nothing_to_answer", "the client's mistake"),))

@@ -1,6 +1,7 @@
-import os
-import subprocess
-import sys
+"""Event logs, on both engines."""
+
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +9,24 @@ import pytest
 
 from tests.conversation.world import World
 from voiceagent.conversation import events as ev
+from voiceagent.conversation.actions import Action
 from voiceagent.conversation.machine import replay
 from voiceagent.conversation.rules import EndpointingRules, Phrases, Rules, SpeculationRules
-from voiceagent.store.event_log import MAX_LOG_BYTES, EventLog, EventLogError, find_log, read_log
+from voiceagent.store.address import StoreAddress, local_store
+from voiceagent.store.event_log import (
+    MAX_LOG_BYTES,
+    EventLog,
+    EventLogError,
+    LogFile,
+    Recorded,
+    StoredLog,
+    log_bytes,
+    logged_calls,
+    read_log,
+)
+from voiceagent.store.losses import Losses
+from voiceagent.store.schema import connect
+from voiceagent.store.writer import StoreWriter
 from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.pause import Prosody
 
@@ -19,10 +35,9 @@ RULES = Rules(
 )
 
 
-def a_call(folder: Path, call_id: str = "rtc_1", keep: int = 5, most_bytes: int = MAX_LOG_BYTES) -> EventLog:
+def play_call(record: Callable[[ev.Event, tuple[Action, ...]], None]) -> None:
     """A greeting, a speculative reply that is kept, a tool, an interruption, a hang-up."""
-    log = EventLog(folder, call_id, RULES, keep=keep, most_bytes=most_bytes)
-    world = World(RULES, log.record)
+    world = World(RULES, record)
     world.begin()
     world.play_all()
     world.speech()
@@ -36,12 +51,29 @@ def a_call(folder: Path, call_id: str = "rtc_1", keep: int = 5, most_bytes: int 
     world.say("No, wait.")
     world.settle()
     world.feed(ev.HangUp(world.now_ms, "hangup"))
+
+
+def a_log(address: StoreAddress, call_id: str = "rtc_1", most_bytes: int = MAX_LOG_BYTES) -> Losses:
+    """The log of such a call; what was lost of it."""
+    lost = Losses()
+    writer = StoreWriter(address, lost)
+    log = EventLog(StoredLog(writer, call_id), call_id, RULES, most_bytes=most_bytes)
+    play_call(log.record)
     log.close()
-    return log
+    writer.close()
+    return lost
 
 
-def test_a_recorded_call_is_decided_the_same_again(tmp_path: Path) -> None:
-    head, steps = read_log(a_call(tmp_path / "calls").path)
+def a_file(path: Path) -> Path:
+    log = EventLog(LogFile(path), "rtc_1", RULES)
+    play_call(log.record)
+    log.close()
+    return path
+
+
+def test_a_recorded_call_is_decided_the_same_again(address: StoreAddress) -> None:
+    a_log(address)
+    head, steps = read_log(address, "rtc_1")
     recorded = list(steps)
     assert (head.call_id, head.rules) == ("rtc_1", RULES)
     assert recorded[0].event == ev.CallStarted(0.0)
@@ -51,8 +83,15 @@ def test_a_recorded_call_is_decided_the_same_again(tmp_path: Path) -> None:
     assert all(step.same for step in again)
 
 
+def test_an_exported_log_is_the_same(address: StoreAddress, tmp_path: Path) -> None:
+    a_log(address)
+    file = tmp_path / "log.jsonl"
+    file.write_bytes(log_bytes(address, "1"))
+    assert list(read_log(address, str(file))[1]) == list(read_log(address, "rtc_1")[1])
+
+
 def test_another_rule_is_another_decision(tmp_path: Path) -> None:
-    head, steps = read_log(a_call(tmp_path).path)
+    head, steps = read_log(local_store(tmp_path), str(a_file(tmp_path / "log.jsonl")))
     again = replay(
         Rules(phrases=Phrases(greeting="Hello."), speculation=SpeculationRules(max_replies=0)),
         ((step.event, step.actions) for step in steps),
@@ -61,49 +100,77 @@ def test_another_rule_is_another_decision(tmp_path: Path) -> None:
     assert head.rules.speculation.max_replies == 3
 
 
-def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
-    log = EventLog(tmp_path, "rtc_1", RULES, keep=1)
+def test_numbers_of_numpy_are_numbers(address: StoreAddress) -> None:
+    writer = StoreWriter(address)
+    log = EventLog(StoredLog(writer, "rtc_1"), "rtc_1", RULES)
     log.record(ev.SpeechPaused(np.float64(3.5), 1, 1, 2.0, 600.0, Prosody(energy_fall_db=np.float64(0.25))), ())
     log.close()
-    (step,) = read_log(log.path)[1]
+    writer.close()
+    (step,) = read_log(address, "rtc_1")[1]
     assert step.event == ev.SpeechPaused(3.5, 1, 1, 2.0, 600.0, Prosody(energy_fall_db=0.25))
 
 
-def test_only_the_newest_logs_stay(tmp_path: Path) -> None:
-    for number in range(4):
-        log = a_call(tmp_path, f"rtc_{number}", keep=2)
-        os.utime(log.path, (number, number))
-    assert sorted(path.stem for path in tmp_path.glob("*")) == ["rtc_2", "rtc_3"]
+def test_any_words_are_read_back(address: StoreAddress) -> None:
+    writer = StoreWriter(address)
+    log = EventLog(StoredLog(writer, "rtc_1"), "rtc_1", RULES)
+    said = ev.TextReceived(1.0, "a\0b ? % %s \u2028 \U0001f600 '; DROP TABLE voiceagent_calls; --")
+    log.record(said, ())
+    log.close()
+    writer.close()
+    (step,) = read_log(address, "rtc_1")[1]
+    assert step.event == said
 
 
-def test_nobody_else_may_read_them(tmp_path: Path) -> None:
-    a_call(tmp_path / "calls")
-    assert (tmp_path / "calls").stat().st_mode & 0o077 == 0
+def test_a_log_of_many_parts_is_whole(address: StoreAddress) -> None:
+    writer = StoreWriter(address)
+    log = EventLog(StoredLog(writer, "rtc_1"), "rtc_1", RULES)
+    for number in range(2_000):
+        log.record(ev.TextReceived(float(number), "words " * 20), ())
+    log.close()
+    writer.close()
+    times = [step.event.at_ms for step in read_log(address, "rtc_1")[1]]
+    assert all(after - before == 1.0 for before, after in pairwise(times))
+    assert len(times) == 2_000
+
+
+def test_a_log_with_a_lost_part_is_read_up_to_there(address: StoreAddress) -> None:
+    a_log(address)
+    database = connect(address, writes=True)
+    ((parts,),) = database.execute("SELECT max(part) FROM voiceagent_event_logs")
+    assert parts == 3
+    database.execute("DELETE FROM voiceagent_event_logs WHERE part = ?", (2,))
+    database.close()
+    _, steps = read_log(address, "rtc_1")
+    read: list[Recorded] = []
+    with pytest.raises(EventLogError, match="a part of the event log is missing"):
+        read.extend(steps)
+    assert not read or not isinstance(read[-1].event, ev.HangUp)
 
 
 def test_a_log_that_was_cut_short_is_read_up_to_there(tmp_path: Path) -> None:
-    path = a_call(tmp_path).path
-    whole = len(list(read_log(path)[1]))
+    path = a_file(tmp_path / "log.jsonl")
+    whole = len(list(read_log(local_store(tmp_path), str(path))[1]))
     path.write_bytes(path.read_bytes()[:-20])
-    assert len(list(read_log(path)[1])) == whole - 1
+    assert len(list(read_log(local_store(tmp_path), str(path))[1])) == whole - 1
 
 
-def test_a_full_log_ends_and_the_call_goes_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    lines = a_call(tmp_path / "whole").path.read_bytes().splitlines(keepends=True)
-    full = len(b"".join(lines[:4]))
+def test_a_full_log_ends_and_the_call_goes_on(address: StoreAddress, caplog: pytest.LogCaptureFixture) -> None:
+    a_log(address, "whole")
+    full = len(b"".join(log_bytes(address, "whole").splitlines(keepends=True)[:4]))
     for most in (full - 1, full, full + 1):
         caplog.clear()
-        path = a_call(tmp_path / str(most), most_bytes=most).path
-        assert 0 < path.stat().st_size <= most
-        assert list(read_log(path)[1])
+        a_log(address, f"most_{most}", most)
+        assert 0 < len(log_bytes(address, f"most_{most}")) <= most
+        assert list(read_log(address, f"most_{most}")[1])
         assert [record.message for record in caplog.records if "ends here" in record.message]
 
 
-def test_a_folder_that_cannot_be_made_costs_one_line_and_no_call(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / "calls").write_text("not a folder")
-    a_call(tmp_path / "calls")
+def test_a_store_that_cannot_be_made_costs_one_line_and_no_call(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "data").write_text("not a folder")
+    lost = a_log(local_store(tmp_path / "data"))
     (line,) = [record.message for record in caplog.records]
-    assert "the event log is not kept (File exists)" in line
+    assert "event log steps are not kept" in line
+    assert lost.counts["event log steps"] > 10
 
 
 @pytest.mark.parametrize(
@@ -120,7 +187,7 @@ def test_what_is_no_log_is_one_line(tmp_path: Path, text: str, problem: str) -> 
     file = tmp_path / "x.jsonl"
     file.write_text(text)
     with pytest.raises(EventLogError, match=problem):
-        read_log(file)
+        read_log(local_store(tmp_path), str(file))
 
 
 @pytest.mark.parametrize(
@@ -135,51 +202,14 @@ def test_a_line_that_is_no_step_is_named(tmp_path: Path, line: str, problem: str
     file = tmp_path / "x.jsonl"
     file.write_text('{"format":3,"version":"0","call_id":"c","rules":{}}\n' + line + "\n")
     with pytest.raises(EventLogError, match=f"x.jsonl:2: {problem}"):
-        list(read_log(file)[1])
+        list(read_log(local_store(tmp_path), str(file))[1])
 
 
 @pytest.mark.parametrize("call", ["rtc_2", "../rtc_1", "", "rtc_1.jsonl"])
-def test_a_call_without_a_log_is_told(tmp_path: Path, call: str) -> None:
-    path = a_call(tmp_path / "calls").path
-    assert find_log(tmp_path / "calls", "rtc_1") == path
-    assert find_log(tmp_path / "calls", str(path)) == path
+def test_a_call_without_a_log_is_told(address: StoreAddress, call: str) -> None:
     with pytest.raises(EventLogError, match="no event log of a call"):
-        find_log(tmp_path / "calls", call)
-
-
-def started(folder: Path, call_id: str, keep: int) -> EventLog:
-    """The log of a call that goes on."""
-    log = EventLog(folder, call_id, RULES, keep=keep)
-    log.record(ev.CallStarted(0.0), ())
-    return log
-
-
-def test_the_log_of_a_call_that_goes_on_is_never_removed(tmp_path: Path) -> None:
-    first = started(tmp_path, "rtc_1", keep=1)
-    second = started(tmp_path, "rtc_2", keep=1)
-    second.close()
-    assert first.path.is_file()
-    os.utime(second.path, (1, 1))
-    first.record(ev.HangUp(9.0, "hangup"), ())
-    first.close()
-    assert [step.event for step in read_log(first.path)[1]][-1] == ev.HangUp(9.0, "hangup")
-    assert [path.stem for path in tmp_path.glob("*")] == ["rtc_1"]
-
-
-def test_the_log_of_another_servers_call_is_not_removed_while_it_goes_on(tmp_path: Path) -> None:
-    program = (
-        "import sys, pathlib; from voiceagent.store.event_log import EventLog; from voiceagent.conversation.rules import Rules;"
-    )
-    program += "log = EventLog(pathlib.Path(sys.argv[1]), 'rtc_1', Rules(), keep=1); print('open', flush=True); sys.stdin.read()"
-    command = [sys.executable, "-c", program, str(tmp_path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout is not None
-        assert other.stdin is not None
-        assert other.stdout.readline() == "open\n"
-        a_call(tmp_path, "rtc_2", keep=1)
-        assert (tmp_path / "rtc_1.jsonl").is_file()
-        other.stdin.close()
-        other.wait(10)
-    os.utime(tmp_path / "rtc_1.jsonl", (1, 1))
-    a_call(tmp_path, "rtc_3", keep=1)
-    assert [path.stem for path in tmp_path.glob("*")] == ["rtc_3"]
+        read_log(address, call)
+    a_log(address)
+    assert logged_calls(address) == ["rtc_1"]
+    with pytest.raises(EventLogError, match="no event log of a call"):
+        read_log(address, call)

@@ -20,7 +20,8 @@ from voiceagent.audio.resample import resample
 from voiceagent.conversation import actions as act
 from voiceagent.latency.spans import LegKind
 from voiceagent.resources import demo_agent_file
-from voiceagent.store.turns import read_turns, turns_file
+from voiceagent.store.address import local_store
+from voiceagent.store.turns import read_turns
 
 AGENT = """
 name: Extension
@@ -84,7 +85,7 @@ async def test_a_request_is_spoken_through_asterisk_and_an_interruption_is_flush
     cut = [action for _, actions in steps for action in actions if isinstance(action, act.ReplyEnded)]
     assert "interrupted" in {action.status for action in cut}
     assert peer.marks_told
-    (turns, *_) = [turn for turn in read_turns(turns_file(extension.data)) if turn.leg is LegKind.TELEPHONE]
+    (turns, *_) = [turn for turn in read_turns(local_store(extension.data)) if turn.leg is LegKind.TELEPHONE]
     assert turns.voice_to_voice_ms is not None
     async with aiohttp.ClientSession() as session, session.get(f"{extension.url}/metrics") as response:
         assert 'voiceagent_leg_turns_total{leg="telephone"}' in await response.text()

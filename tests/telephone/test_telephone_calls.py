@@ -16,6 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.fakes import Said, Words
+from tests.kept_calls import latest_log
 from tests.server_process import ServerProcess, running_server
 from tests.telephone.peers import CALLED, CALLER, PUBLIC_URL, SECRETS, Peer, environment
 from voiceagent.audio.levels import dbfs
@@ -23,7 +24,8 @@ from voiceagent.audio.resample import resample
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.resources import demo_agent_file
-from voiceagent.store.event_log import event_logs_dir, read_log
+from voiceagent.store.address import local_store
+from voiceagent.store.event_log import logged_calls
 
 WEATHER = "What's the weather in Paris tomorrow?"
 LONG = "What can you do?"
@@ -69,9 +71,8 @@ async def ended(server: ServerProcess, calls: int) -> list[tuple[ev.Event, tuple
             if "voiceagent_calls_active 0" in text:
                 break
             await asyncio.sleep(0.05)
-    logs = sorted(event_logs_dir(server.data).glob("*"), key=lambda file: file.stat().st_mtime)
-    assert len(logs) >= calls
-    _, steps = read_log(logs[-1])
+    assert len(logged_calls(local_store(server.data))) >= calls
+    _, steps = latest_log(server.data)
     return [(step.event, tuple(step.actions)) for step in steps]
 
 

@@ -17,7 +17,7 @@ from voiceagent.settings.agent import load_agent
 from voiceagent.simulation.run import simulate as run_simulation
 from voiceagent.simulation.run import simulate_one, with_tools
 from voiceagent.simulation.tally import PERCENTILES, Tally
-from voiceagent.store.event_log import EventLog
+from voiceagent.store.event_log import EventLog, LogFile
 from voiceagent.tools.toolset import ToolSet
 
 
@@ -49,10 +49,11 @@ def simulate(calls: int, first: int, jobs: int, config: Path | None, save: int |
     console = Console()
     began_s = time.perf_counter()
     if save is not None:
-        log = EventLog(Path(), f"simulated-{save}", rules)
+        file = LogFile(Path(f"simulated-{save}.jsonl"))
+        log = EventLog(file, f"simulated-{save}", rules)
         tally = simulate_one(rules, save, log.record)
         log.close()
-        console.print(f"written to {log.path}")
+        console.print(f"written to {file.path}")
     else:
         with Progress(console=Console(stderr=True), transient=True) as progress:
             task = progress.add_task("simulating calls", total=calls)

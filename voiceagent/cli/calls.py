@@ -1,72 +1,231 @@
-"""`voiceagent calls`: the calls whose event logs are kept."""
+"""`voiceagent calls`: the calls that are kept."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 
 import click
 
-from voiceagent.cli.conversation import NO_DATA, clock, end, facts, printable, show
-from voiceagent.settings.agent import data_dir
-from voiceagent.store.event_log import EventLogError, event_logs_dir
-from voiceagent.store.kept_call import KeptCall, kept_calls, read_kept
+from voiceagent.cli.call_filters import chosen, filter_options
+from voiceagent.cli.conversation import NO_DATA, clock, export_lines, facts, outcome, printable, show
+from voiceagent.private_files import FILE_MODE, private_folder
+from voiceagent.settings.agent import store_address
+from voiceagent.store.call_record import CallRecord
+from voiceagent.store.database import Database, StoreError
+from voiceagent.store.event_log import SUFFIX, EventLogError, log_bytes
+from voiceagent.store.records import CallFilter, delete_calls, find_call, find_calls
+from voiceagent.store.schema import connect, reading
 
 COLUMNS = ("began", "call", "length", "turns", "ended", "by", "agent")
+HOW_KEPT = "calls are kept where records.keep says so in agent.yaml, or by `voiceagent serve --event-logs N`"
 
 
 @click.group(
     epilog="""\b
 Examples:
-  voiceagent serve --event-logs 20    keep the event logs of the last 20 calls
-  voiceagent calls list               the newest first
-  voiceagent calls show 8f2c          the conversation of the call whose id begins so
+  voiceagent calls list --since 7d                  the calls of the last seven days, newest first
+  voiceagent calls list --leg telephone --json      for programs
+  voiceagent calls show 8f2c                        the conversation of the call whose id begins so
+  voiceagent calls export --since 2026-11-01 --out november
+  voiceagent calls delete 8f2c                      its record, events, event log, times and recording
+  voiceagent calls delete --until 90d --yes
 
-Exit codes: 0 all is well, 2 there is no such call."""
+Calls are kept where records.keep says so in agent.yaml, in $VOICEAGENT_DATA or, where it is set, in the
+database at $VOICEAGENT_STORE. Exit codes: 0 all is well, 1 something could not be deleted, 2 there is no
+such call."""
 )
 def calls() -> None:
-    """List the calls whose event logs are kept, and show what was said in one."""
+    """List the calls that are kept, show what was said in one, export and delete them."""
 
 
-@calls.command("list")
-@click.option("--last", default=20, show_default=True, type=click.IntRange(1, 10_000), help="How many calls.")
+@calls.command(
+    "list",
+    epilog="""\b
+Examples:
+  voiceagent calls list --last 5
+  voiceagent calls list --since 2h --agent "Front desk"
+  voiceagent calls list --id 8f --json""",
+)
+@filter_options
+@click.option("--last", default=20, show_default=True, type=click.IntRange(1, 100_000), help="How many calls.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_calls(last: int, as_json: bool) -> int:
-    """List the last calls, newest first: when they began, how long they were, how they ended."""
-    folder = event_logs_dir(data_dir())
-    found: list[KeptCall] = []
-    for path in kept_calls(folder)[:last]:
-        try:
-            found.append(read_kept(path))
-        except EventLogError as error:
-            found.append(KeptCall(path.stem, problems=[str(error)]))
-    found.sort(key=lambda call: call.at, reverse=True)
+def list_calls(
+    since: float | None, until: float | None, leg: str | None, agent: str, begins: str, last: int, as_json: bool
+) -> int:
+    """List calls, newest first: when they began, how long they were, how they ended."""
+    try:
+        with reading(store_address()) as database:
+            found = find_calls(database, chosen(since, until, leg, agent, begins, last=last))
+    except StoreError as error:
+        return _failed(error, as_json=as_json)
     if as_json:
         click.echo(json.dumps([facts(call) for call in found], ensure_ascii=False, indent=2))
     if not found:
-        click.echo(f"no call is kept in {folder}; `voiceagent serve --event-logs N` keeps the last N", err=True)
+        click.echo(f"no call in {store_address()} fits; {HOW_KEPT}", err=True)
         return NO_DATA
     if not as_json:
         _table([COLUMNS, *map(_row, found)])
-    for call in found:
-        if call.problem:
-            click.echo(f"{printable(call.call_id)}: {printable(call.problem)}", err=True)
     return 0
 
 
-@calls.command("show")
+@calls.command(
+    "show",
+    epilog="""\b
+Examples:
+  voiceagent calls show rtc_8f2c0d
+  voiceagent calls show 8f2c --json | jq '.conversation[]'""",
+)
 @click.argument("call")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show_call(call: str, as_json: bool) -> int:
-    """Show the conversation of CALL, an id, the beginning of one, or a file: who said what and when, what was heard, which tools
-    ran."""
+    """Show the conversation of CALL, an id or the beginning of one: who said what and when, what was heard, which tools ran.
+    Words stand there only where they are kept."""
     return show(call, as_json=as_json)
 
 
-def _row(call: KeptCall) -> tuple[str, ...]:
-    began = datetime.fromtimestamp(call.at).strftime("%Y-%m-%d %H:%M:%S")
-    cells = (began, call.call_id, clock(call.length_ms), str(call.turns), end(call), call.leg or "–", call.agent or "–")
+@calls.command(
+    "export",
+    epilog="""\b
+Examples:
+  voiceagent calls export 8f2c > call.jsonl
+  voiceagent calls export --since 7d --leg telephone --out week
+  voiceagent calls export 8f2c --event-log > log.jsonl && voiceagent replay log.jsonl
+
+The first line of a call is its record; each other line is one of its events: see docs/calls.md.""",
+)
+@click.argument("which", metavar="[CALL]...", nargs=-1)
+@filter_options
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="A folder, for one file a call.")
+@click.option("--event-log", "event_log", is_flag=True, help="Instead, the event log, which `voiceagent replay` reads.")
+def export_calls(
+    which: Sequence[str],
+    since: float | None,
+    until: float | None,
+    leg: str | None,
+    agent: str,
+    begins: str,
+    out: Path | None,
+    event_log: bool,
+) -> int:
+    """Export CALLs, or those that fit, one JSONL a call: its record, its transcript, tools and times. One call goes to standard
+    output, unless --out names a folder."""
+    try:
+        with reading(store_address()) as database:
+            found = _chosen(database, which, chosen(since, until, leg, agent, begins))
+            if len(found) > 1 and out is None:
+                click.echo(f"error: {len(found)} calls fit; name a folder for their files with --out", err=True)
+                return NO_DATA
+            for call in found:
+                lines = log_bytes(store_address(), call.call_id) if event_log else export_lines(database, call)
+                _write(lines, call, out)
+    except (StoreError, EventLogError) as error:
+        return _failed(error)
+    if out is not None:
+        click.echo(f"{len(found)} calls are in {out}")
+    return 0
+
+
+@calls.command(
+    "delete",
+    epilog="""\b
+Examples:
+  voiceagent calls delete 8f2c
+  voiceagent calls delete --agent "Front desk" --until 90d --yes
+
+A call that goes on stays. Copies that you made (exports, backups, results that a webhook took) stay, too.""",
+)
+@click.argument("which", metavar="[CALL]...", nargs=-1)
+@filter_options
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def delete_some(
+    which: Sequence[str], since: float | None, until: float | None, leg: str | None, agent: str, begins: str, yes: bool
+) -> int:
+    """Delete CALLs, or those that fit, and every trace of them: record, events, event log, times, recording."""
+    wanted = chosen(since, until, leg, agent, begins)
+    if not which and wanted == CallFilter():
+        raise click.UsageError("name calls, or choose them with --since, --until, --leg, --agent or --id")
+    try:
+        with _writing() as database:
+            found = _chosen(database, which, wanted)
+            running = [call for call in found if call.goes_on(time.time())]
+            ended = [call for call in found if call not in running]
+            for call in running:
+                click.echo(f"{printable(call.call_id)} goes on and stays; hang it up first", err=True)
+            if ended and not yes:
+                click.confirm(
+                    f"delete {_number(ended)} with all that is kept of {'it' if len(ended) == 1 else 'them'}?", abort=True
+                )
+            stayed = [call for call in ended if not _recording_deleted(call)]
+            delete_calls(database, [call.call_id for call in ended if call not in stayed])
+    except StoreError as error:
+        return _failed(error)
+    click.echo(f"{_number([call for call in ended if call not in stayed])} deleted")
+    return 1 if running or stayed else 0
+
+
+def _chosen(database: Database, which: Sequence[str], wanted: CallFilter) -> list[CallRecord]:
+    """The calls that are named, or else those that fit. Raises StoreError if there is none."""
+    if which:
+        return list({call.call_id: call for call in (find_call(database, one) for one in which)}.values())
+    found = find_calls(database, wanted)
+    if not found:
+        raise StoreError(f"no call in {store_address()} fits; {HOW_KEPT}")
+    return found
+
+
+@contextmanager
+def _writing() -> Iterator[Database]:
+    """The store, to delete in it. Raises StoreError where it was never written."""
+    with reading(store_address()):
+        database = connect(store_address(), writes=True)
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+def _recording_deleted(call: CallRecord) -> bool:
+    """Deletes the call's recording; returns False, and says why, if it is still there."""
+    try:
+        if call.recording:
+            Path(call.recording).unlink(missing_ok=True)
+    except OSError as error:
+        reason = f"its recording {call.recording} cannot be deleted ({error.strerror})"
+        click.echo(f"error: {printable(call.call_id)} stays: {printable(reason)}", err=True)
+        return False
+    return True
+
+
+def _write(lines: bytes, call: CallRecord, out: Path | None) -> None:
+    if out is None:
+        click.echo(lines, nl=False)
+        return
+    private_folder(out)
+    path = out / f"{call.call_id}{SUFFIX}"
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, FILE_MODE), "wb") as file:
+        file.write(lines)
+
+
+def _failed(error: StoreError | EventLogError, *, as_json: bool = False) -> int:
+    if as_json:
+        click.echo("[]")
+    click.echo(f"error: {error}", err=True)
+    return NO_DATA
+
+
+def _number(calls: Sequence[CallRecord]) -> str:
+    return "1 call" if len(calls) == 1 else f"{len(calls)} calls"
+
+
+def _row(call: CallRecord) -> tuple[str, ...]:
+    began = datetime.fromtimestamp(call.started).strftime("%Y-%m-%d %H:%M:%S")
+    cells = (began, call.call_id, clock(call.summary.length_ms), str(call.summary.turns), outcome(call), call.leg, call.agent)
     return tuple(map(printable, cells))
 
 

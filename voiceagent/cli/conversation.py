@@ -1,74 +1,84 @@
-"""A kept call as people read it, for `voiceagent calls show` and `voiceagent replay --transcript`."""
+"""A kept call as people and programs read it, for `voiceagent calls` and `voiceagent replay --transcript`."""
 
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import asdict
 from datetime import datetime
 
 import click
+import msgspec
 
 from voiceagent.json_types import JsonObject
-from voiceagent.settings.agent import data_dir
-from voiceagent.store.event_log import EventLogError, event_logs_dir, find_log
-from voiceagent.store.kept_call import KeptCall, read_kept
+from voiceagent.settings.agent import store_address
+from voiceagent.store.call_record import CallRecord
+from voiceagent.store.database import Database, NothingKeptError, StoreError
+from voiceagent.store.records import all_events, find_call, no_such_call
+from voiceagent.store.schema import reading
 from voiceagent.store.transcript import TranscriptEntry, transcript
 
 NO_DATA = 2
 
 
 def show(call: str, *, as_json: bool) -> int:
-    """Print the conversation of a call, given by its id, the beginning of it, or its file. Returns the exit code: 2 if there is
-    no such call, or nothing of it can be read."""
+    """Print the conversation of a call, given by its id or the beginning of it. Returns the exit code: 2 if there is no such
+    call."""
     try:
-        kept = read_kept(find_log(event_logs_dir(data_dir()), call))
-    except EventLogError as error:
+        with reading(store_address()) as database:
+            kept = find_call(database, call)
+            entries = transcript(all_events(database, kept.call_id))
+    except NothingKeptError:
+        click.echo(f"error: {no_such_call(call)}", err=True)
+        return NO_DATA
+    except StoreError as error:
         click.echo(f"error: {error}", err=True)
         return NO_DATA
-    entries = transcript(kept)
     if as_json:
         click.echo(
             json.dumps({**facts(kept), "conversation": [asdict(entry) for entry in entries]}, ensure_ascii=False, indent=2)
         )
-    elif kept.steps:
-        click.echo(printable(heading(kept)))
-        for entry in entries:
-            click.echo(printable(line(entry)))
-    if kept.problem:
-        click.echo(f"error: {kept.call_id}: {printable(kept.problem)}; what can be read is shown", err=True)
-    return 0 if kept.steps else NO_DATA
+        return 0
+    click.echo(printable(heading(kept)))
+    for entry in entries:
+        click.echo(printable(line(entry)))
+    return 0
 
 
-def facts(call: KeptCall) -> JsonObject:
+def facts(call: CallRecord) -> JsonObject:
     """A call without its conversation, as JSON."""
+    now_s = time.time()
+    summary: JsonObject = msgspec.to_builtins(call.summary)
     return {
         "call": call.call_id,
-        "at": datetime.fromtimestamp(call.at).astimezone().isoformat(timespec="seconds"),
-        "length_s": round(call.length_ms / 1000, 1),
-        "turns": call.turns,
-        "ended": None if call.goes_on else call.ended or None,
-        "goes_on": call.goes_on,
-        "leg": call.leg or None,
-        "agent": call.agent or None,
-        "problem": call.problem or None,
+        "leg": call.leg,
+        "agent": call.agent,
+        "profile": call.profile,
+        "started": _moment(call.started),
+        "ended": None if call.ended is None else _moment(call.ended),
+        "goes_on": call.goes_on(now_s),
+        "outcome": call.outcome(now_s) or None,
+        "recording": call.recording or None,
+        **summary,
     }
 
 
-def heading(call: KeptCall) -> str:
+def export_lines(database: Database, call: CallRecord) -> bytes:
+    """A call as JSON Lines: its record, then its events. Raises StoreError."""
+    record = json.dumps({"type": "call.record", **facts(call)}, ensure_ascii=False)
+    return "".join(f"{text}\n" for text in (record, *all_events(database, call.call_id))).encode()
+
+
+def heading(call: CallRecord) -> str:
     """A call in one line."""
-    at = datetime.fromtimestamp(call.at).strftime("%Y-%m-%d %H:%M:%S")
-    parts = [call.agent, f"by {call.leg}" if call.leg else "", clock(call.length_ms), turns(call), end(call)]
-    return f"{call.call_id}  {at}  {', '.join(filter(None, parts))}"
+    at = datetime.fromtimestamp(call.started).strftime("%Y-%m-%d %H:%M:%S")
+    turns = f"{call.summary.turns} turn{'' if call.summary.turns == 1 else 's'}"
+    return f"{call.call_id}  {at}  {call.agent}, by {call.leg}, {clock(call.summary.length_ms)}, {turns}, {outcome(call)}"
 
 
-def turns(call: KeptCall) -> str:
-    """The number of the call's turns."""
-    return f"{call.turns} turn{'' if call.turns == 1 else 's'}"
-
-
-def end(call: KeptCall) -> str:
+def outcome(call: CallRecord) -> str:
     """The call's end."""
-    return "goes on" if call.goes_on else call.ended or "end unknown"
+    return call.outcome(time.time()) or "goes on"
 
 
 def clock(ms: float) -> str:
@@ -92,3 +102,7 @@ def line(entry: TranscriptEntry) -> str:
 def printable(text: str) -> str:
     """Text in one line, and without what would move a terminal's cursor or colour it."""
     return "".join(sign if sign.isprintable() else " " if sign.isspace() else f"\\x{ord(sign):02x}" for sign in text)
+
+
+def _moment(at_s: float) -> str:
+    return datetime.fromtimestamp(at_s).astimezone().isoformat(timespec="milliseconds")

@@ -14,8 +14,8 @@ from voiceagent.conversation.actions import Action
 from voiceagent.conversation.events import Event
 from voiceagent.conversation.machine import Replayed
 from voiceagent.conversation.machine import replay as decide_again
-from voiceagent.settings.agent import data_dir
-from voiceagent.store.event_log import EventLogError, Head, event_logs_dir, find_log, read_log
+from voiceagent.settings.agent import store_address
+from voiceagent.store.event_log import EventLogError, Head, read_log
 
 
 @click.command(
@@ -25,7 +25,7 @@ Examples:
   voiceagent calls list                  which there are
   voiceagent replay 8f2c                 what was decided in one, and whether it would be again
   voiceagent replay 8f2c --transcript    who said what, and what was heard
-  voiceagent replay call.jsonl --quiet   only the verdict
+  voiceagent replay log.jsonl --quiet    only the verdict, of a file that `calls export --event-log` wrote
 
 Exit codes: 0 every decision is the same, 1 one is not, 2 there is no such log or not all of it can be read."""
 )
@@ -42,7 +42,7 @@ def replay(call: str, every: bool, quiet: bool, transcript: bool, as_json: bool)
     events = decisions = 0
     different: list[tuple[int, Replayed]] = []
     try:
-        head, steps = read_log(find_log(event_logs_dir(data_dir()), call))
+        head, steps = read_log(store_address(), call)
     except EventLogError as error:
         click.echo(f"error: {error}", err=True)
         return NO_DATA

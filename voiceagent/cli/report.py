@@ -15,9 +15,10 @@ from voiceagent.latency.budgets import StageComparison, compare
 from voiceagent.latency.spans import LegKind, TurnReport
 from voiceagent.latency.wait import Wait, WaitCause
 from voiceagent.resources import default_budgets_file
-from voiceagent.settings.agent import data_dir
+from voiceagent.settings.agent import store_address
 from voiceagent.settings_file import did_you_mean
-from voiceagent.store.turns import MAX_TURNS, StoreError, read_turns, turns_file
+from voiceagent.store.database import StoreError
+from voiceagent.store.turns import MAX_TURNS, read_turns
 
 NO_DATA = 2
 
@@ -44,12 +45,12 @@ def report(last: int, call_id: str, profile: str, leg: str | None, budgets_path:
     """Show where the time of the last turns went, stage by stage, against latency_budgets.yaml."""
     budgets = load_budgets(budgets_path or default_budgets_file())
     try:
-        turns = read_turns(turns_file(data_dir()), last=last, call_id=call_id, profile=profile, leg=leg or "")
+        turns = read_turns(store_address(), last=last, call_id=call_id, profile=profile, leg=leg or "")
     except StoreError as error:
         click.echo(f"error: {error}", err=True)
         return NO_DATA
     if not turns:
-        measured = {turn.profile for turn in read_turns(turns_file(data_dir()), last=MAX_TURNS)}
+        measured = {turn.profile for turn in read_turns(store_address(), last=MAX_TURNS)}
         near = did_you_mean(profile, measured) if profile not in measured else ""
         click.echo(f"error: no measured turn fits; leave --call, --profile and --leg out to see all{near}", err=True)
         return NO_DATA

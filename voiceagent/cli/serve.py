@@ -67,7 +67,7 @@ SIGUSR1           drain: no new calls, stop when the last has ended"""
     default=0,
     metavar="N",
     type=click.IntRange(0, 10_000),
-    help="Keep the event logs of the last N calls for `voiceagent replay`; they hold what was said. Default: none.",
+    help="Keep the records and event logs of the last N calls; they hold what was said. Default: what the agent's `records` say.",
 )
 @click.option(
     "--max-connections",
@@ -121,6 +121,8 @@ def serve(
         agent = replace(agent, profile=profile)
     if max_calls is not None:
         agent = replace(agent, admission=replace(agent.admission, max_calls=max_calls))
+    if event_logs:
+        agent = replace(agent, records=replace(agent.records, keep="event_logs", max_calls=event_logs))
     agent = with_own_models(agent, stt, llm, tts)
     if tls_cert or tls_key:
         certificate = certificate_of(tls_cert, tls_key, Path.cwd())
@@ -133,7 +135,7 @@ def serve(
         click.echo(refusal or why, err=True)
     agent = replace(agent, profile=name)
     limits = load_budgets(budgets or default_budgets_file()).extended(name, profile_of(agent, known).budgets)
-    service = AgentService(agent, limits, keys, event_logs=event_logs).service()
+    service = AgentService(agent, limits, keys).service()
     service = dataclasses.replace(service, drain_timeout_s=drain_timeout_s)
     app = make_app(service)
     with LimitedHandler(log_handler, service.metrics.log_left_out) as limited:

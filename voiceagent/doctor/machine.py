@@ -21,7 +21,9 @@ from voiceagent.models.checksums import check_sums
 from voiceagent.resources import bundled_models_dir, web_dir
 from voiceagent.server.access.key_ring import keys_of_server
 from voiceagent.server.http.tls import SOON, certificate_of
-from voiceagent.settings.agent import data_dir, models_cache_dir
+from voiceagent.settings.agent import data_dir, models_cache_dir, store_address
+from voiceagent.store.database import StoreError
+from voiceagent.store.schema import connect
 
 UDP_TIMEOUT_S = 2.0
 MIN_CORES = 2
@@ -132,7 +134,17 @@ def _data(served: Served) -> Iterable[Found]:
     except OSError as error:
         advice = "turns will not be kept for `voiceagent report`: make it writable or set $VOICEAGENT_DATA"
         return [("warn", f"{folder} is not writable ({error.strerror})", advice)]
-    return [("ok", f"turns are kept in {folder}, pulled models in {models_cache_dir()}", "")]
+    return [("ok", f"pulled models are in {models_cache_dir()}", "")]
+
+
+def _store(served: Served) -> Iterable[Found]:
+    address = store_address()
+    try:
+        if address.url:
+            connect(address, writes=True).close()
+    except StoreError as error:
+        return [("warn", str(error), "turns and calls will not be kept: see docs/calls.md")]
+    return [("ok", f"turns and calls are kept in {address}", "")]
 
 
 def _browser(served: Served) -> Iterable[Found]:
@@ -158,5 +170,6 @@ PLACES = (
     Check("certificate", _certificate, ("configuration",)),
     Check("microphone", _microphone, ("configuration",)),
     Check("data folder", _data),
+    Check("store", _store),
     Check("browser for tests", _browser),
 )

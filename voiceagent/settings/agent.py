@@ -22,6 +22,7 @@ from voiceagent.redaction import keep_secrets_of
 from voiceagent.settings.http import HttpSettings
 from voiceagent.settings.telephone import TelephonySettings
 from voiceagent.settings_file import SettingsFile
+from voiceagent.store.address import VARIABLE, StoreAddress, chosen_store
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.settings import ToolEntry
 from voiceagent.turn_taking.endpoint_weights import ENDPOINTING_MANNERS
@@ -229,6 +230,22 @@ class EngineOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tts: dict[str, object] = {}
 
 
+Keep = Literal["nothing", "facts", "transcripts", "event_logs"]
+
+
+class RecordSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The records of calls that the server keeps."""
+
+    keep: Keep = "nothing"
+    """`facts`: which call it was, how it ended, the times of its turns, the names of tools; no word that was said. `transcripts`:
+    besides, what was said and heard, and what tools were given and answered. `event_logs`: besides, all that `voiceagent replay`
+    needs to decide again."""
+    keep_days: Annotated[int, msgspec.Meta(ge=1, le=3650)] = 30
+    """Older calls are deleted when the server starts, and hourly."""
+    max_calls: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 10_000
+    """Only the newest so many are kept."""
+
+
 class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One agent: `agent.yaml`."""
 
@@ -264,6 +281,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ice: IceSettings = IceSettings()
     media: MediaSettings = MediaSettings()
     telephony: TelephonySettings = TelephonySettings()
+    records: RecordSettings = RecordSettings()
     base_dir: str = "."
     """The folder where relative paths start: set to the file's folder when loaded."""
 
@@ -286,11 +304,16 @@ def load_agent(path: Path) -> AgentConfig:
 
 
 def data_dir() -> Path:
-    """The folder of turn measurements: `$VOICEAGENT_DATA`, else the user's data folder."""
+    """The folder of what a server keeps: `$VOICEAGENT_DATA`, else the user's data folder."""
     chosen = os.environ.get("VOICEAGENT_DATA")
     if chosen:
         return Path(chosen)
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "voiceagent"
+
+
+def store_address() -> StoreAddress:
+    """The store of calls: the database at `$VOICEAGENT_STORE`, else a file in the data folder. Raises ConfigError."""
+    return chosen_store(os.environ.get(VARIABLE, "").strip(), data_dir())
 
 
 def models_cache_dir() -> Path:

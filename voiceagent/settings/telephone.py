@@ -51,7 +51,7 @@ class HumanSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RecordingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Telephone calls are recorded. The operator must know the law that they do so under."""
+    """Calls are recorded. The operator must know the law that they do so under."""
 
     folder: str = ""
     """The folder of recordings (relative to agent.yaml); empty: nothing is recorded."""
@@ -63,6 +63,8 @@ class RecordingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """Older ones are deleted when the server starts, and daily."""
     max_minutes: Annotated[int, msgspec.Meta(ge=1, le=1440)] = 120
     """The rest of a longer call is not recorded."""
+    browsers: bool = False
+    """True if calls of browsers, and of other clients that come by no telephone, are recorded, too."""
     min_free_mb: Annotated[int, msgspec.Meta(ge=1)] = 500
     """Nothing is recorded while the disk has less room."""
     may_refuse: bool = False
@@ -71,6 +73,8 @@ class RecordingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """The key that does it when it is pressed alone."""
 
     def __post_init__(self) -> None:
+        if self.browsers and not self.folder:
+            raise ValueError("browsers is true, and folder is empty; expected where recordings are kept")
         if self.folder and not self.announcement.strip():
             raise ValueError("announcement is empty, expected what callers are told before they are recorded")
 
@@ -117,7 +121,7 @@ class TelephonySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     human: HumanSettings = HumanSettings()
     """The person to whom a caller is transferred who asks for one."""
     recording: RecordingSettings = RecordingSettings()
-    """The recording of calls; off without a folder."""
+    """The recording of calls, also of browsers; off without a folder."""
     gain_db: Annotated[float, msgspec.Meta(ge=-30, le=20)] = 0.0
     """The gain of the agent's voice on telephones over its synthesis. Its peaks stay below full scale. 0: as it was
     synthesised."""

@@ -1,17 +1,15 @@
 """A call's event log: every event that the turn engine was given and what it decided, as JSON Lines, so that `voiceagent replay`
 can take the same decisions again. It is kept only if the operator asks for it, because it holds what was said. The first line
-holds the rules; every other one is `[event, its fields, [[action, its fields], …]]`."""
+holds the rules; every other one is `[event, its fields, [[action, its fields], …]]`. In the store a log has parts, of whole
+lines; `voiceagent calls export --event-log` writes it to a file."""
 
 from __future__ import annotations
 
-import fcntl
 import logging
-import os
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Protocol
 
 import msgspec
 
@@ -21,9 +19,12 @@ from voiceagent.conversation.actions import Action, ReplyEnded
 from voiceagent.conversation.events import Event
 from voiceagent.conversation.rules import Rules
 from voiceagent.errors import VoiceAgentError
-from voiceagent.private_files import FILE_MODE, private_folder
+from voiceagent.private_files import private_file
+from voiceagent.store.address import StoreAddress
 from voiceagent.store.call_ids import matching, several
-from voiceagent.store.losses import Losses
+from voiceagent.store.database import NothingKeptError, StoreError
+from voiceagent.store.schema import reading
+from voiceagent.store.writer import Statement, StoreWriter
 
 FORMAT = 3
 SUFFIX = ".jsonl"
@@ -31,6 +32,7 @@ MAX_LOG_BYTES = 64 * 1024 * 1024
 """Several hours of talk; later steps are not kept."""
 BUFFER_BYTES = 64 * 1024
 LOST = "event log steps"
+_INSERT = "INSERT INTO voiceagent_event_logs (call_id, part, lines) VALUES (?, ?, ?)"
 
 log = logging.getLogger(__name__)
 _ENCODER = msgspec.json.Encoder(enc_hook=float)
@@ -73,204 +75,200 @@ class Recorded:
     """One step of a recorded call."""
 
     line: int
-    """Its line in the file, from 1."""
+    """Its line in the log, from 1."""
     event: Event
     actions: tuple[Action, ...]
 
 
-def event_logs_dir(data_dir: Path) -> Path:
-    """The folder of the logs inside the data folder."""
-    return data_dir / "calls"
+class LogSink(Protocol):
+    """The place that a log goes to."""
+
+    def put(self, lines: bytes, steps: int) -> bool:
+        """Take whole lines, which hold so many steps. Returns False if they are lost, and so the rest of the log."""
+        ...
+
+    def lost(self, steps: int) -> None:
+        """Count so many more steps as lost."""
+        ...
+
+
+class StoredLog:
+    """A log in the store. Implements `LogSink`."""
+
+    def __init__(self, writer: StoreWriter, call_id: str) -> None:
+        self._writer = writer
+        self._call_id = call_id
+        self._parts = 0
+
+    def put(self, lines: bytes, steps: int) -> bool:
+        """See `LogSink`."""
+        self._parts += 1
+        return self._writer.put(LOST, Statement(_INSERT, (self._call_id, self._parts, lines.decode())), items=steps)
+
+    def lost(self, steps: int) -> None:
+        """See `LogSink`."""
+        self._writer.lost(LOST, steps, "the log has a gap")
+
+
+class LogFile:
+    """A log in a file, for a call that no server answered. Implements `LogSink`."""
+
+    def __init__(self, path: Path) -> None:
+        """Begin a new file, which only its owner may read. Raises OSError."""
+        self.path = path
+        private_file(path)
+        path.write_bytes(b"")
+
+    def put(self, lines: bytes, steps: int) -> bool:
+        """See `LogSink`. Raises OSError."""
+        with self.path.open("ab") as file:
+            file.write(lines)
+        return True
+
+    def lost(self, steps: int) -> None:
+        """See `LogSink`."""
 
 
 class EventLog:
-    """Writes the log of one call. If the disk fails, the rest of the log is lost and counted; the call goes on."""
+    """Writes the log of one call. If a part is lost, the rest of the log is lost and counted; the call goes on."""
 
     def __init__(
-        self,
-        folder: Path,
-        call_id: str,
-        rules: Rules,
-        *,
-        keep: int | None = None,
-        most_bytes: int = MAX_LOG_BYTES,
-        losses: Losses | None = None,
-        origin: Origin | None = None,
+        self, sink: LogSink, call_id: str, rules: Rules, *, most_bytes: int = MAX_LOG_BYTES, origin: Origin | None = None
     ) -> None:
-        """Begin the log in `folder`, which is made when missing. With `keep` only this many logs stay there: the newest, and
-        those that are still being written. The log ends at `most_bytes`."""
-        self.path = folder / f"{call_id}{SUFFIX}"
-        self._keep = keep
-        self._losses = losses or Losses()
+        """Begin the log. It ends at `most_bytes`."""
+        self._sink = sink
+        self._call_id = call_id
         self._most_bytes = self._left_bytes = most_bytes
+        self._buffer = bytearray()
         self._unsaved = 0
         """Steps that are only in the buffer."""
-        self._why_lost = ""
-        """Set once the disk has refused something; later steps would make a log with a gap."""
-        try:
-            private_folder(folder)
-            self._prune(1)
-            self._file = _opened(self.path)
-        except OSError as error:
-            self._left_bytes = 0
-            self._lost(error)
-        else:
-            self._write(_ENCODER.encode(Head(FORMAT, __version__, call_id, rules, origin or Origin())))
+        self._is_on = True
+        self._is_lost = False
+        """True once a part was lost; later steps would make a log with a gap."""
+        self._add(_ENCODER.encode(Head(FORMAT, __version__, call_id, rules, origin or Origin())))
 
     def record(self, event: Event, decided: tuple[Action, ...]) -> None:
-        """Note a step. The buffer goes to disk when a reply ends."""
-        if self._left_bytes:
+        """Note a step. The buffer goes to the sink when a reply ends."""
+        if self._is_on:
             named = [[type(action).__name__, action] for action in decided]
-            self._write(_ENCODER.encode([type(event).__name__, event, named]))
-            if self._left_bytes and any(isinstance(action, ReplyEnded) for action in decided):
+            self._add(_ENCODER.encode([type(event).__name__, event, named]))
+            if any(isinstance(action, ReplyEnded) for action in decided):
                 self._flush()
-        elif self._why_lost:
-            self._losses.add(LOST, 1, self._why_lost)
+        elif self._is_lost:
+            self._sink.lost(1)
 
     def close(self) -> None:
         """The call is over. May be called twice."""
-        if self._left_bytes:
-            self._flush()
-            self._end()
-            with suppress(OSError):  # the next log tries again
-                self._prune(0)
+        self._flush()
+        self._is_on = False
 
-    def _write(self, line: bytes) -> None:
+    def _add(self, line: bytes) -> None:
         if len(line) + 1 >= self._left_bytes:  # a log that is full to the byte must say so, too
-            log.warning("%s: the event log ends here, it has reached %d MiB", self.path, self._most_bytes >> 20)
+            log.warning("%s: the event log ends here, it has reached %d MiB", self._call_id, self._most_bytes >> 20)
             self.close()
             return
         self._left_bytes -= len(line) + 1
         self._unsaved += 1
-        try:
-            self._file.write(line + b"\n")
-        except OSError as error:
-            self._lost(error)
-            self._end()
+        self._buffer += line + b"\n"
+        if len(self._buffer) >= BUFFER_BYTES:
+            self._flush()
 
     def _flush(self) -> None:
-        try:
-            self._file.flush()
-            self._unsaved = 0
-        except OSError as error:
-            self._lost(error)
-            self._end()
-
-    def _end(self) -> None:
-        self._left_bytes = 0
-        _WRITTEN.discard(self.path)
-        try:
-            self._file.close()
-        except OSError:
-            log.debug("%s: could not be closed", self.path)
-
-    def _lost(self, error: OSError) -> None:
-        self._why_lost = f"{self.path}: the event log is not kept ({error.strerror}); make room there, or choose $VOICEAGENT_DATA"
-        self._losses.add(LOST, max(1, self._unsaved), self._why_lost)
-
-    def _prune(self, more: int) -> None:
-        """Make room for `more` logs. Logs that this or another process still writes stay."""
-        if self._keep is None:
-            return
-        logs = sorted(self.path.parent.glob(f"*{SUFFIX}"), key=_written_s)
-        for old in logs[: max(0, len(logs) + more - self._keep)]:
-            if not is_written(old):
-                old.unlink(missing_ok=True)
-
-
-_WRITTEN: set[Path] = set()
-"""The logs that this process writes. Other processes' logs are known by their locks, which network file systems keep by
-process."""
-
-
-def _opened(path: Path) -> BinaryIO:
-    """A new, private file, locked for as long as it is open. Raises OSError."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-    file = os.fdopen(os.open(path, flags, FILE_MODE), "wb", buffering=BUFFER_BYTES)
-    with suppress(OSError):  # a file system without locks
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    _WRITTEN.add(path)
-    return file
-
-
-def _written_s(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except FileNotFoundError:  # another server has made room
-        return 0.0
-
-
-def is_written(path: Path) -> bool:
-    """True while a call that goes on is written to this file. Raises OSError."""
-    if path in _WRITTEN:
-        return True
-    try:
-        with path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except FileNotFoundError:
-        return False
-    return False
+        if self._buffer and not self._sink.put(bytes(self._buffer), self._unsaved):
+            self._is_on, self._is_lost = False, True
+        self._buffer.clear()
+        self._unsaved = 0
 
 
 # --- reading ------------------------------------------------------------------------------------------------------------
 
 
-def find_log(folder: Path, call: str) -> Path:
-    """The file of a call, given as a file, or by its id or the beginning of it. Raises EventLogError when there is none, or more
-    than one."""
+def read_log(address: StoreAddress, call: str) -> tuple[Head, Iterator[Recorded]]:
+    """A log's head and its steps, which are read on demand. `call` is an exported file, or a call's id or the beginning of it.
+    Raises EventLogError when there is no such log, when there are several, and for an invalid line, also while the steps are
+    read. In a file, the last line may be cut short."""
     file = Path(call)
     if file.is_file():
-        return file
-    logs = {path.stem: path for path in folder.glob(f"*{SUFFIX}") if path.is_file()}
-    found = matching(logs, call)
-    if len(found) == 1:
-        return logs[found[0]]
-    if found:
-        raise EventLogError(several(found, call))
-    raise EventLogError(
-        f"no event log of a call {call[:80]!r} in {folder}; expected a file, or an id or its beginning, as `voiceagent calls "
-        "list` shows them. Logs are kept only by `voiceagent serve --event-logs N`"
-    )
+        try:
+            return _parsed(call, file.read_bytes().split(b"\n"))
+        except OSError as error:
+            raise EventLogError(f"{call}: cannot be read ({error.strerror})") from error
+    call_id, lines, is_whole = _kept_lines(address, call)
+    head, steps = _parsed(call_id, lines)
+    return head, steps if is_whole else _cut(call_id, steps)
 
 
-def read_log(file: Path) -> tuple[Head, Iterator[Recorded]]:
-    """A log's head and its steps, which are read on demand. Raises EventLogError for an invalid line, also while the steps are
-    read. The last line may be cut short, as when the server was killed."""
+def log_bytes(address: StoreAddress, call: str) -> bytes:
+    """The log of a call as it is exported. Raises EventLogError."""
+    return b"\n".join(_kept_lines(address, call)[1])
+
+
+def logged_calls(address: StoreAddress) -> list[str]:
+    """The ids of the calls that have an event log. Raises StoreError."""
+    with reading(address) as database:
+        return [str(call_id) for (call_id,) in database.execute("SELECT DISTINCT call_id FROM voiceagent_event_logs")]
+
+
+def _kept_lines(address: StoreAddress, call: str) -> tuple[str, list[bytes], bool]:
+    """The call's id, the lines of its log, and False if a part of it was lost."""
     try:
-        lines = file.read_bytes().split(b"\n")
+        known = matching(logged_calls(address), call)
+        if len(known) > 1:
+            raise EventLogError(several(known, call))
+        rows = []
+        if known:
+            with reading(address) as database:
+                query = "SELECT part, lines FROM voiceagent_event_logs WHERE call_id = ? ORDER BY part"
+                rows = database.execute(query, known)
+    except NothingKeptError:
+        rows = []
+    except StoreError as error:
+        raise EventLogError(str(error)) from error
+    whole = [str(lines) for number, (part, lines) in enumerate(rows, 1) if part == number]
+    if not whole:
+        raise EventLogError(
+            f"no event log of a call {call[:80]!r} in {address}; expected a file, or an id or its beginning, as `voiceagent "
+            "calls list` shows them. Logs are kept where records.keep is event_logs, or by `voiceagent serve --event-logs N`"
+        )
+    return known[0], "".join(whole).encode().split(b"\n"), len(whole) == len(rows)
+
+
+def _cut(call_id: str, steps: Iterator[Recorded]) -> Iterator[Recorded]:
+    yield from steps
+    raise EventLogError(f"{call_id}: a part of the event log is missing, because it could not be written in time")
+
+
+def _parsed(name: str, lines: list[bytes]) -> tuple[Head, Iterator[Recorded]]:
+    try:
         written = msgspec.json.decode(lines[0], type=_Written)
         if written.format != FORMAT:
             raise EventLogError(
-                f"{file}:1: has format {written.format}, of voiceagent {written.version}; this one reads format {FORMAT}"
+                f"{name}:1: has format {written.format}, of voiceagent {written.version}; this one reads format {FORMAT}"
             )
         head = msgspec.json.decode(lines[0], type=Head)
-    except OSError as error:
-        raise EventLogError(f"{file}: cannot be read ({error.strerror})") from error
     except msgspec.DecodeError as error:
         raise EventLogError(
-            f"{file}:1: is not an event log ({error}); expected a file that `serve --event-logs` wrote"
+            f"{name}:1: is not an event log ({error}); expected one that `voiceagent calls export --event-log` wrote"
         ) from error
-    return head, _steps(file, lines[1:])
+    return head, _steps(name, lines[1:])
 
 
 _Step = tuple[str, dict[str, object], list[tuple[str, dict[str, object]]]]
 """An event's name and fields, and the actions that it had."""
 
 
-def _steps(file: Path, lines: list[bytes]) -> Iterator[Recorded]:
+def _steps(name: str, lines: list[bytes]) -> Iterator[Recorded]:
     for number, line in enumerate(lines, start=2):
         if number == len(lines) + 1:  # what follows the last line break: nothing, or a line that was cut short
             return
         try:
             kind, fields, decided = msgspec.json.decode(line, type=_Step)
             event = msgspec.convert(fields, _EVENTS[kind])
-            taken = tuple(msgspec.convert(given, _ACTIONS[name]) for name, given in decided)
+            taken = tuple(msgspec.convert(given, _ACTIONS[action]) for action, given in decided)
         except (msgspec.DecodeError, msgspec.ValidationError) as error:
-            raise EventLogError(f"{file}:{number}: is not a step of a call ({error})") from error
+            raise EventLogError(f"{name}:{number}: is not a step of a call ({error})") from error
         except KeyError as error:
-            raise EventLogError(f"{file}:{number}: names {error}, which this voiceagent does not know") from error
+            raise EventLogError(f"{name}:{number}: names {error}, which this voiceagent does not know") from error
         yield Recorded(number, event, taken)
 
 

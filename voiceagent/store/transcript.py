@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import msgspec
+
 from voiceagent.json_types import JsonObject
-from voiceagent.store.kept_call import KeptCall, KeptStep
 
 PAUSE_MS = 1000.0
 """A caller who speaks on so soon after their own words had not finished: the agent has cut them off."""
@@ -31,14 +33,15 @@ class TranscriptEntry:
     """Such as `interrupted by the caller`."""
 
 
-def transcript(call: KeptCall) -> list[TranscriptEntry]:
-    """The conversation, in the order in which it was heard. A step that cannot be read is noted in `call.problems`."""
+def transcript(lines: Iterable[str]) -> list[TranscriptEntry]:
+    """The conversation of a call's events, in the order in which it was heard. A line that cannot be read is left out."""
     reading = _Reading()
-    for step in call.steps:
+    for line in lines:
         try:
-            reading.take(step)
-        except (AttributeError, KeyError, TypeError, ValueError):
-            call.problems.append(f"line {step.line} is damaged")
+            event = msgspec.json.decode(line)
+            reading.take(str(event["type"]), float(event["at_ms"]), event)
+        except (msgspec.DecodeError, AttributeError, KeyError, TypeError, ValueError):
+            continue
     entries = [entry for entry in reading.finish() if entry.text or entry.unheard or entry.notes]
     return sorted(entries, key=lambda entry: entry.at_ms)
 
@@ -46,14 +49,12 @@ def transcript(call: KeptCall) -> list[TranscriptEntry]:
 @dataclass(slots=True)
 class _Reply:
     entry: TranscriptEntry
-    clauses: list[str] = field(default_factory=list)
-    heard: str = ""
-    first_heard_ms: float | None = None
+    is_heard: bool = False
     is_cancelled: bool = False
 
 
 class _Reading:
-    """Takes the steps in order."""
+    """Takes the events in order."""
 
     def __init__(self) -> None:
         self._entries: list[TranscriptEntry] = []
@@ -66,25 +67,21 @@ class _Reading:
         """Those that go on."""
         self._tools: dict[str, TranscriptEntry] = {}
 
-    def take(self, step: KeptStep) -> None:
-        """One event, and what was decided."""
-        at_ms, fields = step.at_ms, step.fields
-        if step.name == "TextReceived":
-            self._add(at_ms, "caller", str(fields.get("text", ""))).notes.append("typed")
-        elif step.name in _SAID_OF_EVENTS:
-            self._add(at_ms, "call", _SAID_OF_EVENTS[step.name])
-        for name, _ in step.actions:
-            if name == "CancelReply":
-                for reply in self._replies.values():
-                    reply.is_cancelled = True
-        for name, given in step.actions:
-            self._action(name, given, at_ms)
+    def take(self, name: str, at_ms: float, given: JsonObject) -> None:
+        """Take one event."""
+        if name.startswith("caller."):
+            self._of_caller(name, at_ms, given)
+        elif name.startswith("agent."):
+            self._of_agent(name, at_ms, given)
+        elif name.startswith("tool."):
+            self._of_tool(name, at_ms, given)
+        elif name == "guard.hit" and given["reply"] in self._replies:
+            self._replies[given["reply"]].entry.notes.append(f"the guard's line: {given['rule']}")
+        elif name in _SAID:
+            self._add(at_ms, "call", _SAID[name].format_map({**dict.fromkeys(("message",), ""), **given}).rstrip(", "))
 
     def finish(self) -> list[TranscriptEntry]:
-        """All entries; what is still open ends here."""
-        for reply in self._replies.values():
-            said = " ".join(reply.clauses).split()
-            self._close(reply, reply.heard, " ".join(said[len(reply.heard.split()) :]))
+        """All entries."""
         return self._entries
 
     def _add(self, at_ms: float, who: str, text: str) -> TranscriptEntry:
@@ -92,54 +89,50 @@ class _Reading:
         self._entries.append(entry)
         return entry
 
-    def _action(self, name: str, given: JsonObject, at_ms: float) -> None:
-        reply = self._replies.get(given.get("reply_id", -1))
-        if name == "CallerStarted":
-            self._latest = given["utterance_id"]
-            self._onsets[given["utterance_id"]] = float(given.get("onset_ms", at_ms))
-        elif name == "CallerStopped":
-            self._ends[given["utterance_id"]] = float(given.get("speech_end_ms", at_ms))
-        elif name == "CallerFinal":
-            self._caller(given, at_ms)
-        elif name == "NotUnderstood" and given["utterance_id"] in self._callers:
-            self._callers[given["utterance_id"]].notes.append("it sounds like a turn")
-        elif name == "ReplyStarted":
-            self._replies[given["reply_id"]] = _Reply(self._add(at_ms, "agent", ""))
-        elif name.startswith("Tool"):
-            self._tool(name, given, at_ms)
-        elif name in ("Failure", "LanguageChanged", "PutThrough", "End"):
-            self._call(name, given, at_ms)
-        elif reply is not None:
-            self._reply(name, given, reply, at_ms)
+    def _of_caller(self, name: str, at_ms: float, given: JsonObject) -> None:
+        if name == "caller.typed":
+            self._add(at_ms, "caller", _words(given, "text")).notes.append("typed")
+        elif name == "caller.started":
+            self._latest = given["utterance"]
+            self._onsets[given["utterance"]] = float(given["onset_ms"])
+        elif name == "caller.stopped":
+            self._ends[given["utterance"]] = float(given["speech_end_ms"])
+        elif name == "caller.said":
+            entry = self._add(self._onsets.get(given["utterance"], at_ms), "caller", _words(given, "text"))
+            self._callers[given["utterance"]] = entry
+            if not given["words"]:
+                entry.text = ""
+                entry.notes.append("nothing was understood")
+            if any(reply.is_heard and not reply.is_cancelled for reply in self._replies.values()):
+                entry.notes.append("the agent goes on")
+        elif name == "caller.not_understood" and given["utterance"] in self._callers:
+            self._callers[given["utterance"]].notes.append("it sounds like a turn")
+        elif name == "caller.asked_for_person":
+            self._add(at_ms, "call", "the caller asks for a person by a key")
 
-    def _caller(self, given: JsonObject, at_ms: float) -> None:
-        entry = self._add(self._onsets.get(given["utterance_id"], at_ms), "caller", str(given.get("text", "")))
-        self._callers[given["utterance_id"]] = entry
-        if not entry.text:
-            entry.notes.append("nothing was understood")
-        if any(not reply.is_cancelled and reply.first_heard_ms is not None for reply in self._replies.values()):
-            entry.notes.append("the agent goes on")
-
-    def _reply(self, name: str, given: JsonObject, reply: _Reply, at_ms: float) -> None:
-        if name == "ReplyText":
-            reply.clauses.append(str(given.get("text", "")))
-        elif name == "ReplyHeard":
-            reply.heard = str(given.get("heard", ""))
-            if reply.first_heard_ms is None:
-                reply.first_heard_ms = reply.entry.at_ms = at_ms
-        elif name == "GuardHit":
-            reply.entry.notes.append(f"the guard's line: {given.get('rule', '')}")
-        elif name == "ReplyEnded":
-            del self._replies[given["reply_id"]]
-            status = str(given.get("status", ""))
+    def _of_agent(self, name: str, at_ms: float, given: JsonObject) -> None:
+        if name == "agent.started":
+            self._replies[given["reply"]] = _Reply(self._add(at_ms, "agent", ""))
+            return
+        reply = self._replies.get(given["reply"])
+        if reply is None:
+            return
+        if name == "agent.speaking":
+            reply.is_heard, reply.entry.at_ms = True, at_ms
+        elif name == "agent.stopping":
+            reply.is_cancelled = True
+        elif name == "agent.said":
+            del self._replies[given["reply"]]
+            status = str(given["status"])
             if status == "interrupted":
                 reply.entry.notes.append(self._interruption(reply))
             elif status != "completed":
                 reply.entry.notes.append(status)
-            self._close(reply, str(given.get("heard", "")), str(given.get("unheard", "")))
+            reply.entry.text = _words(given, "heard") if given["words_heard"] else ""
+            reply.entry.unheard = _words(given, "unheard") if given["words_unheard"] else ""
 
     def _interruption(self, reply: _Reply) -> str:
-        if reply.first_heard_ms is None:
+        if not reply.is_heard:
             return "the caller spoke on before the answer"
         if self._latest is None:
             return "interrupted by the caller"
@@ -148,32 +141,31 @@ class _Reading:
         paused_ms = onset_ms - max(ends, default=-PAUSE_MS)
         return "cut the caller off" if paused_ms < PAUSE_MS else "interrupted by the caller"
 
-    def _close(self, reply: _Reply, heard: str, unheard: str) -> None:
-        reply.entry.text, reply.entry.unheard = heard, unheard
-
-    def _tool(self, name: str, given: JsonObject, at_ms: float) -> None:
-        if name == "ToolStarted":
-            entry = self._tools[given["call_id"]] = self._add(at_ms, "tool", str(given.get("name", "")))
-            entry.arguments = str(given.get("arguments", ""))
-        elif name == "ToolEnded" and given["call_id"] in self._tools:
-            entry = self._tools[given["call_id"]]
-            entry.output, entry.took_ms = str(given.get("output", "")), at_ms - entry.at_ms
+    def _of_tool(self, name: str, at_ms: float, given: JsonObject) -> None:
+        if name == "tool.started":
+            entry = self._tools[given["tool_call"]] = self._add(at_ms, "tool", str(given["name"]))
+            entry.arguments = str(given.get("arguments", "…"))
+        elif name == "tool.ended" and given["tool_call"] in self._tools:
+            entry = self._tools[given["tool_call"]]
+            entry.output, entry.took_ms = str(given.get("output", "…")), float(given["took_ms"])
             if not given.get("ok", True):
                 entry.notes.append("failed")
 
-    def _call(self, name: str, given: JsonObject, at_ms: float) -> None:
-        said = {
-            "Failure": f"failed: {given.get('code', '')}, {given.get('message', '')}",
-            "LanguageChanged": f"the language is {given.get('language', '')} now",
-            "PutThrough": "the caller is transferred to a person",
-            "End": f"ended: {given.get('reason', '')}",
-        }
-        self._add(at_ms, "call", said[name])
+
+def _words(given: JsonObject, name: str) -> str:
+    """The words, or that they were not kept."""
+    if name in given:
+        return str(given[name])
+    count = given.get({"text": "words"}.get(name, f"words_{name}"))
+    return "(words are not kept)" if count is None else f"({count} words)"
 
 
-_SAID_OF_EVENTS = {
-    "PersonRequested": "the caller asks for a person by a key",
-    "PutThroughFailed": "nobody has taken the call over",
-    "InstructionsChanged": "the client gives new instructions",
-    "ReplyCancelled": "the client stops the reply",
+_SAID = {
+    "transfer.started": "the caller is transferred to a person",
+    "transfer.failed": "nobody has taken the call over",
+    "client.changed_instructions": "the client gives new instructions",
+    "client.stopped_reply": "the client stops the reply",
+    "language.changed": "the language is {language} now",
+    "failed": "failed: {code}, {message}",
+    "call.ended": "ended: {reason}",
 }

@@ -88,6 +88,8 @@ class Service:
 
 READINESS = web.AppKey("readiness", Readiness)
 CALLS = web.AppKey("calls", Calls)
+CORS: web.AppKey[Callable[[web.Request], dict[str, str]]] = web.AppKey("cors")
+"""Returns the headers by which pages of other sites may read an answer, for answers that are sent piece by piece."""
 KEYS = web.AppKey("keys", KeyRing)
 DRAINING = web.AppKey("draining", Draining)
 
@@ -104,6 +106,7 @@ def make_app(service: Service) -> web.Application:
         client_max_size=MAX_BODY_BYTES,
         handler_args=AIOHTTP_OPTIONS,
     )
+    app[CORS] = gate.cors
     app[KEYS] = keys
     app[CALLS] = Calls(service.answer, service.admission, quotas, service.metrics)
 

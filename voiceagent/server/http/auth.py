@@ -28,7 +28,7 @@ KEY_SUBPROTOCOL = "openai-insecure-api-key."
 """The beginning of the subprotocol by which a browser presents a key: it can set no header of a WebSocket."""
 _FOR_SECRETS = re.compile(r"/v1/realtime(/calls(/[^/]+(/hangup)?)?)?|/v1/voiceagent/(ice_servers|about|budgets)")
 """The paths that a client secret opens."""
-_ALLOWED_HEADERS = "authorization, content-type, x-openai-agents-sdk"
+_ALLOWED_HEADERS = "authorization, content-type, last-event-id, x-openai-agents-sdk"
 
 log = logging.getLogger(__name__)
 

@@ -38,6 +38,7 @@ class Metrics(Collector):
         self.call_places = 0
         """The most calls that are carried."""
         self.tasks = 0
+        self.monitors = 0
         """Tasks of the event loop."""
         self.wrong_keys = 0
         self.origins_refused = 0
@@ -180,6 +181,10 @@ class Metrics(Collector):
         """Observe the delay of a timer that the event loop ran."""
         self._lag_ms.observe(lag_ms)
 
+    def monitors_changed(self, monitors: int) -> None:
+        """Note the number of monitors that follow calls."""
+        self.monitors = monitors
+
     def render(self) -> str:
         """Everything, as Prometheus reads it."""
         return generate_latest(self).decode()
@@ -203,6 +208,7 @@ class Metrics(Collector):
         yield CounterMetricFamily("voiceagent_client_secrets_issued_total", "Client secrets that were issued.", secrets.issued)
         yield _by("voiceagent_client_secrets_refused_total", "Refused client secrets, by why.", "reason", secrets.refused)
         yield _by("voiceagent_vendors_refused_total", "Webhooks and streams of vendors refused.", "reason", self.vendors_refused)
+        yield GaugeMetricFamily("voiceagent_monitors", "Monitors that follow calls.", self.monitors)
         yield GaugeMetricFamily("voiceagent_tasks", "Tasks of the event loop.", self.tasks)
         yield GaugeMetricFamily("voiceagent_pressure", "From 1 on, no more calls are taken.", self.pressure)
         yield _by("voiceagent_calls_ended_total", "Calls that are over.", "reason", self.calls_ended)

@@ -1,5 +1,4 @@
-"""The records that the server makes of a call: counters and times of every call, and an event log of each call for which the
-operator wants one."""
+"""The observers of every call: counters, times of turns, a log line for each turn."""
 
 from __future__ import annotations
 
@@ -25,7 +24,6 @@ from voiceagent.latency.spans import TurnReport
 from voiceagent.logs import TURNS
 from voiceagent.server.monitoring.engine_health import TOO_LATE
 from voiceagent.server.monitoring.metrics import Metrics
-from voiceagent.store.event_log import EventLog
 from voiceagent.store.turns import TurnStore
 
 NOTHING_TO_ANSWER = "nothing_to_answer"
@@ -65,8 +63,7 @@ class Measured(CallObserver):
     def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
         """Count the turn and keep its times."""
         self.metrics.turn(report, [miss.stage for miss in misses])
-        if not self.store.put(report):
-            self.metrics.queue_dropped("measured turns")
+        self.store.put(report)
 
     def judged(self, outcome: str) -> None:
         """Count it."""
@@ -79,21 +76,6 @@ class Measured(CallObserver):
     def event_refused(self) -> None:
         """Count it."""
         self.metrics.queue_dropped("client events over the allowance")
-
-
-@dataclass(frozen=True, slots=True)
-class Logged(CallObserver):
-    """Writes the event log."""
-
-    log: EventLog
-
-    def stepped(self, event: Event, actions: tuple[Action, ...]) -> None:
-        """Write the step."""
-        self.log.record(event, actions)
-
-    def ended(self) -> None:
-        """Close the file."""
-        self.log.close()
 
 
 log = logging.getLogger(TURNS)

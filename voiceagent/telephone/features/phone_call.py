@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from voiceagent.call.scope import AgentParts
@@ -13,6 +13,7 @@ from voiceagent.telephone.features.call_results import CallResults, ResultOf
 from voiceagent.telephone.features.caller_facts import CallerFacts
 from voiceagent.telephone.features.key_tools import DigitsFeature, PressingFeature
 from voiceagent.telephone.features.phone_feature import PhoneFeature
+from voiceagent.telephone.features.recording import Recording
 from voiceagent.telephone.features.recording_folder import Recordings
 from voiceagent.telephone.features.screening import Screening
 from voiceagent.telephone.phone_leg import PhoneLeg
@@ -28,6 +29,8 @@ class PhoneCall:
     leg: Leg
     features: Sequence[PhoneFeature] = ()
     tools: tuple[Tool, ...] = ()
+    recording: Callable[[], str] = str
+    """Returns the file of the recording; empty where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +41,22 @@ class PhoneServices:
     recordings: Recordings
 
     def call(self, agent: AgentConfig, leg: Leg, parts: AgentParts) -> PhoneCall:
-        """A leg's call. A leg that is no telephone's has no features, and no person to be transferred to."""
-        if not isinstance(leg, PhoneLeg):
-            return PhoneCall(with_person(agent, HumanSettings()), leg)
-        features = self._features(agent, leg, parts)
+        """A leg's call. A leg that is no telephone's may be recorded, and has no other feature and no person to be transferred
+        to."""
+        recording = self.recordings.of(agent, leg)
+        if isinstance(leg, PhoneLeg):
+            features = self._features(agent, leg, parts, recording)
+        else:
+            agent = with_person(agent, HumanSettings())
+            features = [] if recording is None else [recording]
         inner: Leg = leg
         for feature in features:
             agent, inner = feature.change(agent), feature.wrap(inner)
-        return PhoneCall(agent, inner, features, tuple(tool for feature in features for tool in feature.tools()))
+        tools = tuple(tool for feature in features for tool in feature.tools())
+        return PhoneCall(agent, inner, features, tools, str if recording is None else recording.file)
 
-    def _features(self, agent: AgentConfig, leg: PhoneLeg, parts: AgentParts) -> list[PhoneFeature]:
+    def _features(self, agent: AgentConfig, leg: PhoneLeg, parts: AgentParts, recording: Recording | None) -> list[PhoneFeature]:
         """The features, in the order in which they change the agent, wrap the leg and bring tools."""
-        recording = self.recordings.of(agent, leg)
         features: list[PhoneFeature | None] = [
             ResultOf(self.results, leg, recording) if self.results.settings.url else None,
             CallerFacts(leg.facts),

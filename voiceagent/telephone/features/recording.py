@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -60,6 +60,7 @@ class Recording(PhoneFeature):
         self._stop_description = words.phone.stop_recording
         self._tasks = tasks
         self._on_refused: Callable[[], None] = lambda: None
+        self._connected: Callable[[], Awaitable[bool]]
         self._call: RunningCall | None = None
         self._path: Path | None = None
         self._file: RecordingFile | None = None
@@ -94,6 +95,7 @@ class Recording(PhoneFeature):
 
     def wrap(self, leg: Leg) -> RecordedLeg:
         """The leg, with both sides recorded."""
+        self._connected = leg.wait_connected
         leg.playout.on_taken = self._on_taken
         leg.playout.on_recalled = self._on_recalled
         return RecordedLeg(leg, self)
@@ -108,6 +110,10 @@ class Recording(PhoneFeature):
     def file_name(self) -> str:
         """The file name of the recording; empty where there is none."""
         return self._path.name if self._path is not None and self._file is not None and not self._refused else ""
+
+    def file(self) -> str:
+        """The path of the recording; empty where there is none."""
+        return str(self._path.resolve()) if self._path is not None and self.file_name else ""
 
     def refuse(self, *, says: bool = True) -> None:
         """The caller does not want to be recorded: what there is is deleted, and no more is kept."""
@@ -185,6 +191,9 @@ class Recording(PhoneFeature):
     # --- the file ---
 
     async def _write(self, path: Path) -> None:
+        if not await self._connected():
+            return
+        self._written_s = self._clock()
         if why := await _to_its_end(partial(self._open, path)):
             self._stop(why)
         while self._is_on:

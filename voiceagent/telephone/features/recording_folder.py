@@ -7,6 +7,7 @@ import logging
 import time
 from pathlib import Path
 
+from voiceagent.media.leg import Leg
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.settings.telephone import RecordingSettings
 from voiceagent.task_owner import TaskOwner
@@ -38,14 +39,17 @@ class Recordings:
         """End that, and recordings that wait for a disk."""
         await self._tasks.close(FINISHED_S)
 
-    def of(self, agent: AgentConfig, leg: PhoneLeg) -> Recording | None:
-        """The recording of a call, where calls are recorded and the caller has not refused that."""
-        if self.folder is None or leg.facts.refuses_recording:
-            return None
+    def of(self, agent: AgentConfig, leg: Leg) -> Recording | None:
+        """The recording of a call, where calls by such a leg are recorded and the caller has not refused that."""
         settings = agent.telephony.recording
+        phone = leg if isinstance(leg, PhoneLeg) else None
+        if self.folder is None or (phone is None and not settings.browsers):
+            return None
+        if phone is not None and phone.facts.refuses_recording:
+            return None
         recording = Recording(settings, self.folder, self._tasks, language(agent.spoken_languages[0]))
-        if settings.may_refuse:
-            recording.refusable_by(leg)
+        if phone is not None and settings.may_refuse:
+            recording.refusable_by(phone)
         return recording
 
     async def _delete_daily(self, folder: Path) -> None:

@@ -1,0 +1,36 @@
+"""The calls that a server has kept. It writes them a moment after a call has ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from voiceagent.store.address import local_store
+from voiceagent.store.call_record import CallRecord
+from voiceagent.store.event_log import Head, Recorded, read_log
+from voiceagent.store.records import CallFilter, find_calls
+from voiceagent.store.schema import reading
+
+PATIENCE_S = 20.0
+CHECKED_S = 0.02
+
+
+def latest_log(data: Path, call_id: str = "") -> tuple[Head, Iterator[Recorded]]:
+    """That of this call, or else of the call that began last, once it is complete."""
+    return read_log(local_store(data), ended_call(data, call_id).call_id)
+
+
+def ended_call(data: Path, call_id: str = "") -> CallRecord:
+    """The record of this call, or else of the call that began last, once it is complete."""
+    until_s = time.monotonic() + PATIENCE_S
+    while (call := _latest(data, call_id)).ended is None:
+        assert time.monotonic() < until_s, f"{call.call_id} has not ended"
+        time.sleep(CHECKED_S)
+    return call
+
+
+def _latest(data: Path, call_id: str) -> CallRecord:
+    with reading(local_store(data)) as database:
+        (latest,) = find_calls(database, CallFilter(last=1, begins=call_id))
+    return latest

@@ -1,0 +1,150 @@
+"""Monitors follow running calls. Each call has a feed: its newest events, and a bounded queue for each monitor. An event is
+encoded once and put into each queue; the call waits for nobody. A monitor whose queue is full is closed with a reason."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+
+from voiceagent.store.call_events import CallEvent
+
+MAX_KEPT, MAX_KEPT_BYTES = 1_000, 512 * 1024
+"""The newest events of a call that its feed holds. Earlier ones come from the store, where they are kept."""
+MAX_WAITING, MAX_WAITING_BYTES = 500, 256 * 1024
+"""Events that may wait for a monitor."""
+MAX_MONITORS, MAX_MONITORS_OF_A_CALL = 100, 20
+TOO_SLOW = "too_slow"
+
+Line = tuple[int, bytes]
+"""An event: its number, 0 for none, and its JSON."""
+
+
+class Monitor:
+    """The queue of one monitor."""
+
+    def __init__(self, lines: Iterable[Line] = ()) -> None:
+        """It begins with these lines, whatever their number."""
+        self.closed = ""
+        """The reason for which no more comes, other than the call's end."""
+        self.is_over = False
+        """True once the call has ended; what waits can still be taken."""
+        self._lines = deque(lines)
+        self._most_lines = MAX_WAITING + len(self._lines)
+        self._bytes = 0
+        self._changed = asyncio.Event()
+
+    def put(self, line: Line) -> bool:
+        """Queue a line. Returns False, and closes the monitor, if too much waits."""
+        if len(self._lines) >= self._most_lines or self._bytes + len(line[1]) > MAX_WAITING_BYTES:
+            self.close(TOO_SLOW)
+            return False
+        self._lines.append(line)
+        self._bytes += len(line[1])
+        self._changed.set()
+        return True
+
+    def end(self) -> None:
+        """The call has ended."""
+        self.is_over = True
+        self._changed.set()
+
+    def close(self, reason: str) -> None:
+        """Nothing more comes, and what waits is dropped."""
+        self.closed = self.closed or reason
+        self._lines.clear()
+        self._bytes = 0
+        self._changed.set()
+
+    async def take(self) -> list[Line]:
+        """The waiting lines. Waits until there are some; none is the end."""
+        while not self._lines and not self.is_over and not self.closed:
+            self._changed.clear()
+            await self._changed.wait()
+        lines = list(self._lines)
+        self._lines.clear()
+        self._bytes, self._most_lines = 0, MAX_WAITING
+        return lines
+
+
+class CallFeed:
+    """The events of one running call."""
+
+    def __init__(self, ended: Callable[[], None], dropped: Callable[[str], None]) -> None:
+        self._kept: deque[Line] = deque()
+        self._kept_bytes = 0
+        self._last = 0
+        self._monitors: set[Monitor] = set()
+        self._ended, self._dropped = ended, dropped
+
+    @property
+    def first(self) -> int:
+        """The number of the first event that the feed holds, or else of the next one."""
+        return self._kept[0][0] if self._kept else self.next
+
+    @property
+    def next(self) -> int:
+        """The number of the next event."""
+        return self._last + 1
+
+    def __len__(self) -> int:
+        """The number of monitors."""
+        return len(self._monitors)
+
+    def publish(self, events: Sequence[CallEvent]) -> None:
+        """Hand events to all monitors."""
+        for event in events:
+            if not event.number and not self._monitors:
+                continue
+            line = (event.number, event.line())
+            if event.number:
+                self._keep(line)
+            for monitor in tuple(self._monitors):
+                if not monitor.put(line):
+                    self._monitors.discard(monitor)
+                    self._dropped("monitors")
+
+    def end(self) -> None:
+        """The call has ended."""
+        self._ended()
+        for monitor in self._monitors:
+            monitor.end()
+        self._monitors.clear()
+
+    def follow(self, since: int) -> Monitor:
+        """A new monitor, which gets all events from this number on that the feed holds."""
+        monitor = Monitor(line for line in self._kept if line[0] >= since)
+        self._monitors.add(monitor)
+        return monitor
+
+    def leave(self, monitor: Monitor) -> None:
+        """The monitor has gone."""
+        self._monitors.discard(monitor)
+
+    def _keep(self, line: Line) -> None:
+        self._last = line[0]
+        self._kept.append(line)
+        self._kept_bytes += len(line[1])
+        while len(self._kept) > MAX_KEPT or self._kept_bytes > MAX_KEPT_BYTES:
+            self._kept_bytes -= len(self._kept.popleft()[1])
+
+
+class CallFeeds:
+    """The feeds of all running calls."""
+
+    def __init__(self, dropped: Callable[[str], None]) -> None:
+        """`dropped` counts what full queues drop."""
+        self._feeds: dict[str, CallFeed] = {}
+        self._dropped = dropped
+
+    def begin(self, call_id: str) -> CallFeed:
+        """The feed of a call that begins."""
+        feed = self._feeds[call_id] = CallFeed(lambda: self._end(call_id), self._dropped)
+        return feed
+
+    def of(self, call_id: str) -> CallFeed | None:
+        """The feed of a running call; None if no such call runs here."""
+        return self._feeds.get(call_id)
+
+    def _end(self, call_id: str) -> None:
+        self._feeds.pop(call_id, None)

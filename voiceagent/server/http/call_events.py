@@ -1,0 +1,204 @@
+"""`GET /v1/calls/{id}/events`: the events of a running or kept call, from any event on, for the operator's monitors."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+
+from aiohttp import web
+
+from voiceagent.server.calls.monitors import MAX_MONITORS, MAX_MONITORS_OF_A_CALL, TOO_SLOW, CallFeed, CallFeeds, Line
+from voiceagent.server.calls.quotas import CLIENT
+from voiceagent.server.http.app import CORS
+from voiceagent.server.http.event_stream import EventStream, SlowReaderError
+from voiceagent.server.http.problems import Problem
+from voiceagent.store.address import StoreAddress
+from voiceagent.store.call_record import LOST, CallRecord
+from voiceagent.store.database import NothingKeptError, StoreError
+from voiceagent.store.records import kept_events, record_of
+from voiceagent.store.schema import reading
+
+log = logging.getLogger(__name__)
+
+NOW = "now"
+POLLED_EVERY_S = 1.0
+"""Another server's call is looked up in the store so often."""
+RETRY_AFTER_S = 5
+SERVER_STOPPING = "server_stopping"
+STORE_FAILED = "store_failed"
+
+
+class CallEventsPart:
+    """The part of the application that monitors use. Implements `ApplicationPart`."""
+
+    def __init__(
+        self,
+        feeds: CallFeeds,
+        address: StoreAddress,
+        watching: Callable[[int], None] = lambda monitors: None,
+    ) -> None:
+        """`watching` is called with the number of monitors whenever it changes."""
+        self._feeds = feeds
+        self._address = address
+        self._watching = watching
+        self._of_call: dict[str, int] = {}
+        self._stopping = asyncio.Event()
+
+    def add_routes(self, app: web.Application) -> None:
+        """See `ApplicationPart`."""
+        app.router.add_get("/v1/calls/{id}/events", self._events)
+        app.on_shutdown.append(self._stop)
+
+    @asynccontextmanager
+    async def open(self, app: web.Application) -> AsyncIterator[None]:
+        """See `ApplicationPart`."""
+        yield
+
+    @asynccontextmanager
+    async def listen(self, app: web.Application) -> AsyncIterator[None]:
+        """See `ApplicationPart`."""
+        yield
+
+    async def _stop(self, _: web.Application) -> None:
+        """The feeds of running calls end with their calls."""
+        self._stopping.set()
+
+    async def _events(self, request: web.Request) -> web.StreamResponse:
+        if not request[CLIENT].is_operator:
+            raise Problem(403, "operator_only", "Only the operator may follow calls; send an operator's key.")
+        call_id, since = request.match_info["id"], _since(request)
+        with self._place(call_id):
+            feed = self._feeds.of(call_id)
+            if feed is not None:
+                return await self._stream(request, self._running(call_id, feed, feed.next if since is None else since))
+            try:
+                record = await self._record(call_id)
+            except StoreError as error:
+                log.error("the call %s cannot be followed: %s", call_id, error)
+                raise Problem(503, STORE_FAILED, "The store of calls cannot be read; the server's log says why.") from error
+            if record is None:
+                raise Problem(404, "call_not_found", f"There is no call {call_id[:40]!r}, or nothing is kept of it.", param="id")
+            last = record.summary.events
+            if since is None or (record.ended is not None and since > last):
+                return web.Response(status=204)  # an EventSource does not come again after this
+            return await self._stream(request, self._kept(record, since))
+
+    @contextmanager
+    def _place(self, call_id: str) -> Iterator[None]:
+        of_call, all_of_them = self._of_call.get(call_id, 0), sum(self._of_call.values())
+        if all_of_them >= MAX_MONITORS or of_call >= MAX_MONITORS_OF_A_CALL:
+            raise Problem(
+                429,
+                "too_many_monitors",
+                f"At most {MAX_MONITORS_OF_A_CALL} monitors may follow a call, and {MAX_MONITORS} a server.",
+                retry_after_s=RETRY_AFTER_S,
+            )
+        self._of_call[call_id] = of_call + 1
+        self._watching(all_of_them + 1)
+        try:
+            yield
+        finally:
+            self._of_call[call_id] -= 1
+            if not self._of_call[call_id]:
+                del self._of_call[call_id]
+            self._watching(sum(self._of_call.values()))
+
+    async def _stream(self, request: web.Request, pages: AsyncGenerator[list[Line], None]) -> web.StreamResponse:
+        """Answer with pages of events until they end, or until the reader is too slow."""
+        stream = EventStream(request, request.app[CORS](request))
+        try:
+            await stream.begin()
+            while page := await stream.awaited(_next(pages)):
+                await stream.send(page)
+            return await stream.end()
+        except SlowReaderError:
+            return await stream.end(TOO_SLOW)
+        except StreamClosedError as closed:
+            return await stream.end(str(closed))
+        except StoreError as error:
+            log.error("the call %s cannot be followed: %s", request.match_info["id"], error)
+            return await stream.end(STORE_FAILED)
+        except ConnectionError:
+            return stream.response
+        finally:
+            await pages.aclose()
+
+    async def _running(self, call_id: str, feed: CallFeed, since: int) -> AsyncGenerator[list[Line], None]:
+        """The events of a call that runs here. What the feed holds no more comes from the store, if it is kept."""
+        held = feed.first
+        monitor = feed.follow(since)
+        try:
+            while since < held and (page := [line for line in await self._page(call_id, since) if line[0] < held]):
+                yield page
+                since = page[-1][0] + 1
+            if since < held:
+                yield [_gap(since, held - 1)]
+            while lines := await monitor.take():
+                yield lines
+            if monitor.closed:
+                raise StreamClosedError(monitor.closed)
+        finally:
+            feed.leave(monitor)
+
+    async def _kept(self, record: CallRecord, since: int) -> AsyncGenerator[list[Line], None]:
+        """The events of a call that is over, or runs on another server that writes to the same store."""
+        now: CallRecord | None = record
+        while now is not None:
+            while page := await self._page(now.call_id, since):
+                if page[0][0] > since:
+                    yield [_gap(since, page[0][0] - 1)]
+                yield page
+                since = page[-1][0] + 1
+            if now.ended is not None:
+                return
+            if not now.goes_on(time.time()):
+                raise StreamClosedError(LOST)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), POLLED_EVERY_S)
+                raise StreamClosedError(SERVER_STOPPING)
+            now = await self._record(now.call_id)
+
+    async def _record(self, call_id: str) -> CallRecord | None:
+        """Raises StoreError."""
+        return await asyncio.to_thread(record_of, self._address, call_id)
+
+    async def _page(self, call_id: str, since: int) -> list[Line]:
+        """The next events in the store. Raises StoreError."""
+        try:
+            return await asyncio.to_thread(_read, self._address, call_id, since)
+        except NothingKeptError:
+            return []
+
+
+class StreamClosedError(Exception):
+    """No more events come, for this reason."""
+
+
+async def _next(pages: AsyncGenerator[list[Line], None]) -> list[Line] | None:
+    return await anext(pages, None)
+
+
+def _read(address: StoreAddress, call_id: str, since: int) -> list[Line]:
+    with reading(address) as database:
+        return [(number, line.encode()) for number, line in kept_events(database, call_id, since)]
+
+
+def _gap(first: int, last: int) -> Line:
+    """Says that these events are not there."""
+    return 0, json.dumps({"type": "monitor.gap", "first": first, "last": last}).encode()
+
+
+def _since(request: web.Request) -> int | None:
+    """The number of the first event that is wanted; None: only what comes from now on. Raises Problem."""
+    seen, wanted = request.headers.get("Last-Event-ID"), request.query.get("from", "1")
+    if seen is None and wanted == NOW:
+        return None
+    given = wanted if seen is None else seen
+    if not (given.isascii() and given.isdigit() and len(given) <= 9):
+        told = f"Last-Event-ID or from is {given[:40]!r}, expected the number of an event, or from=now."
+        raise Problem(400, "invalid_from", told, param="from")
+    return max(1, int(given)) if seen is None else int(given) + 1

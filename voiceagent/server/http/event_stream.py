@@ -1,0 +1,87 @@
+"""An answer as Server-Sent Events (HTML Living Standard, section 9.2). Each event is one JSON object in one line; its number is
+the id by which a reader goes on after a lost connection."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Coroutine, Iterable, Mapping
+from typing import TypeVar
+
+from aiohttp import hdrs, web
+
+from voiceagent.task_owner import running
+
+T = TypeVar("T")
+
+ALIVE_EVERY_S = 15.0
+"""A comment is sent in a silence of so long, so that proxies keep the connection."""
+LOOKED_EVERY_S = 1.0
+"""The interval at which a waiting answer looks whether its reader is still there."""
+READ_TIMEOUT_S = 10.0
+"""A reader that takes nothing for so long is given up."""
+GOODBYE_S = 1.0
+MAX_UNREAD_BYTES = 64 * 1024
+"""Bytes that wait for the socket; more makes the writer wait."""
+
+
+class SlowReaderError(Exception):
+    """The reader takes nothing."""
+
+
+class EventStream:
+    """One answer that is being sent. Its methods raise ConnectionError once the reader has gone."""
+
+    def __init__(self, request: web.Request, headers: Mapping[str, str]) -> None:
+        self._request = request
+        own = {hdrs.CACHE_CONTROL: "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
+        self.response = web.StreamResponse(headers={**headers, **own})
+        self.response.content_type = "text/event-stream"
+        self.response.charset = "utf-8"
+
+    async def begin(self) -> None:
+        """Send the head."""
+        await self.response.prepare(self._request)
+        if self._request.transport is not None:
+            self._request.transport.set_write_buffer_limits(high=MAX_UNREAD_BYTES)
+
+    async def send(self, events: Iterable[tuple[int, bytes]]) -> None:
+        """Send events, each with its number, 0 for one without. Raises SlowReaderError."""
+        await self._write(b"".join(_event(number, data) for number, data in events))
+
+    async def awaited(self, work: Coroutine[object, None, T]) -> T:
+        """The result of work, during which the connection is kept alive. Raises SlowReaderError."""
+        silent_s = 0.0
+        async with running(work, "events") as task:
+            while not (await asyncio.wait((task,), timeout=LOOKED_EVERY_S))[0]:
+                silent_s += LOOKED_EVERY_S
+                if self._request.transport is None or self._request.transport.is_closing():
+                    raise ConnectionResetError("the reader has gone")
+                if silent_s >= ALIVE_EVERY_S:
+                    silent_s = 0.0
+                    await self._write(b": alive\n\n")
+            return task.result()
+
+    async def end(self, reason: str = "") -> web.StreamResponse:
+        """Say why no more comes, if it is not the end of the call, and end the answer. A reader that does not take even that is
+        disconnected."""
+        try:
+            async with asyncio.timeout(GOODBYE_S):
+                if reason:
+                    await self.response.write(_event(0, json.dumps({"type": "monitor.closed", "reason": reason}).encode()))
+                await self.response.write_eof()
+        except (TimeoutError, ConnectionError):
+            if self._request.transport is not None:
+                self._request.transport.abort()
+        return self.response
+
+    async def _write(self, data: bytes) -> None:
+        try:
+            async with asyncio.timeout(READ_TIMEOUT_S):
+                await self.response.write(data)
+        except TimeoutError as error:
+            raise SlowReaderError from error
+
+
+def _event(number: int, data: bytes) -> bytes:
+    return b"id: %d\ndata: %b\n\n" % (number, data) if number else b"data: %b\n\n" % data

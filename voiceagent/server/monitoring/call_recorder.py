@@ -1,0 +1,194 @@
+"""Keeps the record of each call, its events and its event log, as far as the operator wants them, and deletes what is too old."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from voiceagent.call.observer import CallObserver
+from voiceagent.conversation.actions import Action, End, Failure, ReplyStarted, ToolEnded
+from voiceagent.conversation.events import Event
+from voiceagent.latency.budgets import Miss
+from voiceagent.latency.spans import TurnReport
+from voiceagent.server.calls.monitors import CallFeed, CallFeeds
+from voiceagent.settings.agent import RecordSettings
+from voiceagent.store.call_events import CallEvent, CallEvents
+from voiceagent.store.call_record import MAX_NOTED, CallRecord, CallSummary, RecordedTool
+from voiceagent.store.event_log import EventLog
+from voiceagent.store.records import forget_expired, keep_event, keep_record, mark_seen
+from voiceagent.store.writer import StoreWriter
+
+SEEN_EVERY_S = 20.0
+FORGOTTEN_EVERY_S = 3600.0
+MAX_EVENTS = 50_000
+"""The most events that are kept of a call; later ones only reach monitors."""
+RECORDS, EVENTS, RETENTION = "call records", "call events", "retention runs"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class CallRecords:
+    """The records of a server's calls."""
+
+    writer: StoreWriter
+    settings: RecordSettings
+    now_s: Callable[[], float] = time.time
+    _running: set[str] = field(default_factory=set)
+
+    @property
+    def is_on(self) -> bool:
+        """True if records are kept."""
+        return self.settings.keep != "nothing"
+
+    def begin(self, record: CallRecord) -> None:
+        """A call has begun."""
+        self._running.add(record.call_id)
+        self.writer.put(RECORDS, keep_record(record))
+
+    def end(self, record: CallRecord) -> None:
+        """A call is over. Makes room for it."""
+        self._running.discard(record.call_id)
+        self.writer.put(RECORDS, keep_record(record))
+        self._forget()
+
+    async def run(self) -> None:
+        """Mark running calls as seen, and delete what is too old, for ever."""
+        forgotten_s = -FORGOTTEN_EVERY_S
+        clock = asyncio.get_running_loop().time
+        while True:
+            if clock() - forgotten_s >= FORGOTTEN_EVERY_S:
+                forgotten_s = clock()
+                self._forget()
+            if self._running:
+                now_s = self.now_s()
+                self.writer.put(RECORDS, *(mark_seen(call_id, now_s) for call_id in self._running), items=0)
+            await asyncio.sleep(SEEN_EVERY_S)
+
+    def _forget(self) -> None:
+        kept = self.settings
+        self.writer.put(RETENTION, *forget_expired(self.now_s(), keep_days=kept.keep_days, most_calls=kept.max_calls), items=0)
+
+
+class CallRecorder(CallObserver):
+    """Makes the record, the events and the event log of one call."""
+
+    def __init__(
+        self,
+        records: CallRecords,
+        record: CallRecord,
+        event_log: EventLog | None = None,
+        recording: Callable[[], str] = str,
+        feeds: CallFeeds | None = None,
+    ) -> None:
+        """`feeds` hand events to monitors; `recording` returns the file of the call's recording, empty for none."""
+        self._records = records
+        self._record = record
+        self._log = event_log
+        self._feeds = feeds
+        self._feed: CallFeed | None = None
+        self._has_begun = False
+        self._recording = recording
+        self._events = CallEvents()
+        self._summary = record.summary
+        self._reason = ""
+        self._last_ms = 0.0
+        self._kept = 0
+
+    def _begin(self) -> None:
+        """The call runs."""
+        self._has_begun = True
+        record = self._record
+        if self._feeds is not None:
+            self._feed = self._feeds.begin(record.call_id)
+        if self._records.is_on:
+            self._records.begin(record)
+        facts = {"call": record.call_id, "leg": record.leg, "agent": record.agent, "profile": record.profile}
+        self._tell([self._events.started(0.0, **facts, started=round(record.started, 3))])
+
+    def stepped(self, event: Event, actions: tuple[Action, ...]) -> None:
+        """Note the step."""
+        if not self._has_begun:
+            self._begin()
+        if self._log is not None:
+            self._log.record(event, actions)
+        self._last_ms = max(self._last_ms, float(event.at_ms))
+        events = list(self._events.of_step(event, actions))
+        took_ms = {found.fields["tool_call"]: found.fields["took_ms"] for found in events if found.type == "tool.ended"}
+        for action in actions:
+            self._note(action, took_ms)
+        self._tell(events)
+
+    def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
+        """Note the turn's times."""
+        for noted, ms in (
+            (self._summary.voice_to_voice_ms, report.voice_to_voice_ms),
+            (self._summary.barge_in_stop_ms, report.barge_in_stop_ms),
+        ):
+            if ms is not None and len(noted) < MAX_NOTED:
+                noted.append(round(float(ms), 1))
+        self._tell([self._events.of_turn(report, self._last_ms)])
+
+    def ended(self) -> None:
+        """Complete all of it."""
+        if not self._has_begun:
+            self._begin()
+        if self._log is not None:
+            self._log.close()
+        reason = self._reason or "failed"
+        self._tell([self._events.ended(self._last_ms, reason)])
+        if self._feed is not None:
+            self._feed.end()
+        if not self._records.is_on:
+            return
+        self._summary.length_ms, self._summary.events = round(self._last_ms, 1), self._events.last
+        first, now_s = self._record, self._records.now_s()
+        self._records.end(
+            CallRecord(
+                call_id=first.call_id,
+                leg=first.leg,
+                agent=first.agent,
+                profile=first.profile,
+                started=first.started,
+                seen=now_s,
+                ended=now_s,
+                reason=reason,
+                recording=self._recording(),
+                summary=self._summary,
+            )
+        )
+
+    def _note(self, action: Action, took_ms: dict[str, float]) -> None:
+        match action:
+            case ToolEnded(call_id=call_id, name=name, ok=ok) if len(self._summary.tools) < MAX_NOTED:
+                self._summary.tools.append(RecordedTool(name, ok, took_ms.get(call_id, 0.0)))
+            case Failure(code) if len(self._summary.failures) < MAX_NOTED:
+                self._summary.failures.append(code)
+            case ReplyStarted(turn=turn):
+                self._summary.turns = max(self._summary.turns, turn)
+            case End(reason):
+                self._reason = reason
+
+    def _tell(self, events: Sequence[CallEvent]) -> None:
+        if not events:
+            return
+        if self._feed is not None:
+            self._feed.publish(events)
+        if not self._records.is_on:
+            return
+        words = self._records.settings.keep != "facts"
+        for event in events:
+            if event.number and (self._kept < MAX_EVENTS or event.type == "call.ended"):
+                self._kept += 1
+                statement = keep_event(self._record.call_id, event.number, event.line(words=words))
+                self._records.writer.put(EVENTS, statement)
+
+
+def new_record(call_id: str, leg: str, agent: str, profile: str, records: CallRecords) -> CallRecord:
+    """The record of a call that begins."""
+    now_s = records.now_s()
+    summary = CallSummary(keeps=records.settings.keep)
+    return CallRecord(call_id=call_id, leg=leg, agent=agent, profile=profile, started=now_s, seen=now_s, summary=summary)

@@ -1,0 +1,110 @@
+"""The tables of the store, and the connection to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from voiceagent.store.address import StoreAddress
+from voiceagent.store.database import BUSY_TIMEOUT_S, Database, NothingKeptError, StoreError
+from voiceagent.store.postgresql_database import PostgreSqlDatabase, load_driver
+from voiceagent.store.sqlite_database import SqliteDatabase
+
+VERSION = 1
+_VERSION_TABLE = "voiceagent_store"
+_TABLES = (
+    f"CREATE TABLE {_VERSION_TABLE} (version INTEGER NOT NULL)",
+    """CREATE TABLE voiceagent_turns (
+        id {id_column},
+        call_id TEXT NOT NULL,
+        turn INTEGER NOT NULL,
+        at DOUBLE PRECISION NOT NULL,
+        profile TEXT NOT NULL,
+        voice_to_voice_ms DOUBLE PRECISION,
+        barge_in_stop_ms DOUBLE PRECISION,
+        spans TEXT NOT NULL,
+        leg TEXT NOT NULL,
+        wait TEXT NOT NULL
+    )""",
+    "CREATE INDEX voiceagent_turns_of_a_call ON voiceagent_turns (call_id, turn)",
+    """CREATE TABLE voiceagent_calls (
+        call_id TEXT PRIMARY KEY,
+        leg TEXT NOT NULL,
+        agent TEXT NOT NULL,
+        profile TEXT NOT NULL,
+        started DOUBLE PRECISION NOT NULL,
+        seen DOUBLE PRECISION NOT NULL,
+        ended DOUBLE PRECISION,
+        reason TEXT NOT NULL,
+        recording TEXT NOT NULL,
+        summary TEXT NOT NULL
+    )""",
+    "CREATE INDEX voiceagent_calls_by_time ON voiceagent_calls (started)",
+    """CREATE TABLE voiceagent_call_events (
+        call_id TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        line TEXT NOT NULL,
+        PRIMARY KEY (call_id, number)
+    )""",
+    """CREATE TABLE voiceagent_event_logs (
+        call_id TEXT NOT NULL,
+        part INTEGER NOT NULL,
+        lines TEXT NOT NULL,
+        PRIMARY KEY (call_id, part)
+    )""",
+)
+
+
+def connect(address: StoreAddress, *, writes: bool = False, busy_timeout_s: float = BUSY_TIMEOUT_S) -> Database:
+    """A connection to the store. If it is to be written, the tables are made where they are missing. Raises StoreError, also for
+    a store of a newer version, and NothingKeptError for one that is to be read and was never written."""
+    database = _opened(address, writes=writes, busy_timeout_s=busy_timeout_s)
+    try:
+        if database.has_table(_VERSION_TABLE):
+            _check_version(database, address)
+        elif writes:
+            _make_tables(database)
+        else:
+            raise NothingKeptError(f"{address}: nothing is kept there yet; run `voiceagent serve` and make a call")
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def check_driver(address: StoreAddress) -> None:
+    """Raises ConfigError if the store is a database whose driver is not installed."""
+    if address.url:
+        load_driver(address)
+
+
+@contextmanager
+def reading(address: StoreAddress) -> Iterator[Database]:
+    """A connection for the time of the body. Raises StoreError."""
+    database = connect(address)
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+def _opened(address: StoreAddress, *, writes: bool, busy_timeout_s: float) -> Database:
+    if address.url:
+        return PostgreSqlDatabase(address)
+    return SqliteDatabase(address.file, writes=writes, busy_timeout_s=busy_timeout_s)
+
+
+def _make_tables(database: Database) -> None:
+    with database.transaction():
+        database.lock_schema()
+        if not database.has_table(_VERSION_TABLE):  # another server may have been quicker
+            for statement in _TABLES:
+                database.execute(statement.replace("{id_column}", database.id_column))
+            database.execute(f"INSERT INTO {_VERSION_TABLE} (version) VALUES (?)", (VERSION,))
+
+
+def _check_version(database: Database, address: StoreAddress) -> None:
+    ((version,),) = database.execute(f"SELECT max(version) FROM {_VERSION_TABLE}")
+    if not isinstance(version, int) or version > VERSION:
+        why = f"a newer voiceagent wrote it, as version {version}; this one knows {VERSION}"
+        raise StoreError(f"{address}: {why}", why=why)

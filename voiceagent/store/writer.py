@@ -1,0 +1,159 @@
+"""Writes to the store. They come in from the event loop; one thread behind a bounded queue carries them out. A write that finds
+the queue full is lost, and so is one that the database refuses: both are counted (see `losses`), and calls go on. If the
+connection to the database is lost, it is tried again for a while, and writes wait in the queue."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, deque
+from dataclasses import dataclass
+
+from voiceagent.errors import ConfigError
+from voiceagent.store.address import StoreAddress
+from voiceagent.store.database import BUSY_TIMEOUT_S, Database, StoreError, Value
+from voiceagent.store.losses import Losses
+from voiceagent.store.schema import connect
+
+MAX_QUEUED = 10_000
+MAX_QUEUED_BYTES = 32 * 1024 * 1024
+CLOSE_TIMEOUT_S = 5.0
+RETRY_FOR_S = 60.0
+"""A batch that finds no connection for so long is lost."""
+RETRY_EVERY_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement with its values."""
+
+    sql: str
+    values: tuple[Value, ...] = ()
+
+    @property
+    def size_bytes(self) -> int:
+        """About what its values take in memory."""
+        return sum(len(value) for value in self.values if isinstance(value, str))
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    kind: str
+    items: int
+    statements: tuple[Statement, ...]
+    size_bytes: int
+
+
+class StoreWriter:
+    """Writes to one store. All methods may be called from the event loop: only `close` waits (at most five seconds)."""
+
+    def __init__(
+        self,
+        address: StoreAddress,
+        losses: Losses | None = None,
+        *,
+        busy_timeout_s: float = BUSY_TIMEOUT_S,
+        retry_for_s: float = RETRY_FOR_S,
+    ) -> None:
+        """Start the thread. The database is opened, and its tables are made, with the first write. Raises nothing: what cannot be
+        written is counted in `losses`."""
+        self.address = address
+        self._busy_timeout_s, self._retry_for_s = busy_timeout_s, retry_for_s
+        self._losses = losses or Losses()
+        self._written: Counter[str] = Counter()
+        self._queue: deque[_Write] = deque()
+        self._queued_bytes = 0
+        self._changed = threading.Condition()
+        self._closing = False
+        self._database: Database | None = None
+        self._thread = threading.Thread(target=self._run, name="store", daemon=True)
+        self._thread.start()
+
+    @property
+    def written(self) -> dict[str, int]:
+        """All that was written, by kind."""
+        with self._changed:
+            return dict(self._written)
+
+    @property
+    def queued(self) -> int:
+        """The writes that wait."""
+        return len(self._queue)
+
+    def put(self, kind: str, *statements: Statement, items: int = 1) -> bool:
+        """Queue a write: all of its statements, or none. `items` things of this kind are lost with it. Returns False, and counts
+        it as lost, if the queue is full or the writer is closed."""
+        write = _Write(kind, items, statements, sum(statement.size_bytes for statement in statements))
+        with self._changed:
+            is_full = len(self._queue) >= MAX_QUEUED or self._queued_bytes + write.size_bytes > MAX_QUEUED_BYTES
+            if not self._closing and not is_full:
+                self._queue.append(write)
+                self._queued_bytes += write.size_bytes
+                self._changed.notify()
+                return True
+        why = "the server stops" if self._closing else f"{len(self._queue)} writes wait for it: it is too slow"
+        self.lost(kind, items, why)
+        return False
+
+    def lost(self, kind: str, items: int, why: str) -> None:
+        """Count what is not even tried."""
+        self._losses.add(kind, items, f"{self.address}: {kind} are not kept ({why})")
+
+    def close(self) -> None:
+        """Write what is queued and end the thread. May be called twice."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join(CLOSE_TIMEOUT_S)
+
+    def _run(self) -> None:
+        while batch := self._next_batch():
+            error = self._try(batch)
+            until_s = time.monotonic() + self._retry_for_s
+            while error is not None and error.is_lost and time.monotonic() < until_s and not self._closing:
+                with self._changed:
+                    self._changed.wait_for(lambda: self._closing, RETRY_EVERY_S)
+                error = self._try(batch)
+            if error is not None and error.is_refused and len(batch) > 1:
+                for write in batch:  # one that the database refuses takes no other with it
+                    self._finish([write], self._try([write]))
+            else:
+                self._finish(batch, error)
+        self._disconnect()
+
+    def _try(self, batch: list[_Write]) -> StoreError | None:
+        try:
+            if self._database is None:
+                self._database = connect(self.address, writes=True, busy_timeout_s=self._busy_timeout_s)
+            with self._database.transaction():
+                for write in batch:
+                    for statement in write.statements:
+                        self._database.execute(statement.sql, statement.values)
+        except StoreError as error:
+            self._disconnect()
+            return error
+        except ConfigError as error:
+            return StoreError(str(error))
+        return None
+
+    def _finish(self, batch: list[_Write], error: StoreError | None) -> None:
+        for write in batch:
+            if error is None:
+                with self._changed:
+                    self._written[write.kind] += write.items
+            else:
+                self.lost(write.kind, write.items, error.why)
+
+    def _disconnect(self) -> None:
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    def _next_batch(self) -> list[_Write]:
+        with self._changed:
+            while not self._queue and not self._closing:
+                self._changed.wait()
+            batch = list(self._queue)
+            self._queue.clear()
+            self._queued_bytes = 0
+            return batch
