@@ -12,9 +12,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import msgspec
+from msgspec import structs
 
 from voiceagent.audio import g711
 from voiceagent.call import Call, memory
+from voiceagent.call.client_settings import facts_of, turn_detection_of
 from voiceagent.call.observer import CallObserver
 from voiceagent.call.rules import cramped, rules_of
 from voiceagent.call.scope import AgentParts, EngineName
@@ -24,6 +26,7 @@ from voiceagent.errors import ConfigError, EngineError, ModelError, ProtocolErro
 from voiceagent.guard.checks import load_guards
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.budgets import Budgets
+from voiceagent.latency.spans import LegKind
 from voiceagent.llm.engine import HistoryLimits, check, no_tools
 from voiceagent.media.audio_cleaner import check_cleaning
 from voiceagent.media.leg import Leg
@@ -37,7 +40,8 @@ from voiceagent.private_files import keep_private
 from voiceagent.realtime.client_events import ClientEventError
 from voiceagent.realtime.conversation import random_id
 from voiceagent.realtime.fixed_settings import fixed_in
-from voiceagent.realtime.settings import SessionSettings, asked_with_offer, checked_instructions
+from voiceagent.realtime.openai_realtime import OPENAI
+from voiceagent.realtime.settings import ClientSettings
 from voiceagent.server.access.key_ring import KeyRing
 from voiceagent.server.calls.admission import Admission
 from voiceagent.server.calls.calls import StartCall
@@ -207,22 +211,14 @@ class AgentService:
     def _shown_session(self, tools: ToolSet, session: JsonObject) -> JsonObject:
         """A call's session with these settings, as `session.created` would show it. Raises Problem for settings that an offer
         could not have."""
-        if session.get("type", "realtime") != "realtime":
-            raise Problem(400, "invalid_session", 'session.type must be "realtime".', param="session.type")
-        agent = with_instructions(self.agent, session)
-        noise_reduction_asked(session)
-        call_tools = _call_tools(tools, session)
-        settings = SessionSettings(
-            "",
-            agent=agent.name,
-            instructions=agent.instructions,
-            session_id=random_id("sess"),
-            tools=call_tools.offered,
-            offer_tools=call_tools.offer,
-        )
+        asked = offered_settings(session, self.agent, takes_audio=True)
+        agent, offered = with_instructions(self.agent, session), tuple(_call_tools(tools, session).offered)
+        began = ClientSettings(instructions=agent.instructions, tools=offered, turn_detection=turn_detection_of(agent))
+        facts = structs.replace(facts_of(agent, takes_audio=True), session_id=random_id("sess"))
+        asked = {name: value for name, value in asked.items() if name != "tools"}
         with _offered_session():
-            settings.update({name: value for name, value in session.items() if name != "tools"})
-        return {name: value for name, value in settings.session.items() if name != "voiceagent"}
+            shown = OPENAI.write_session(OPENAI.read_session(began, facts, asked, None), facts)
+        return {name: value for name, value in shown.items() if name != "voiceagent"}
 
     def _tell_of_unfit_models(self, tools: ToolSet, limits: HistoryLimits) -> None:
         if line := cramped(self.agent, tools, limits):
@@ -255,9 +251,9 @@ class AgentService:
         phone: PhoneServices,
     ) -> StartCall:
         def start_call(leg: Leg, call_id: str, session: dict[str, object]) -> Call:
-            made = phone.call(with_instructions(self.agent, session), leg, parts)
+            asked = offered_settings(session, self.agent, takes_audio=leg.kind is LegKind.WEBSOCKET)
+            made = phone.call(_greeting_as_asked(with_instructions(self.agent, session), asked), leg, parts)
             agent = made.agent
-            asked = noise_reduction_asked(session)
             if session.get("instructions") and (line := cramped(agent, tools, parts.engines.llm.limits)):
                 log.warning("call %s: %s", call_id, line)
             call_tools = _call_tools(tools, session, () if no_tools(parts.engines.llm) else made.tools)
@@ -279,14 +275,24 @@ def with_instructions(agent: AgentConfig, session: dict[str, object]) -> AgentCo
     """The agent with the instructions of the session settings that came with an offer, or else with its own. Raises Problem."""
     if not session.get("instructions"):
         return agent
-    with _offered_session():
-        return msgspec.structs.replace(agent, instructions=checked_instructions(session))
+    offered_settings(session, agent, takes_audio=True)
+    return msgspec.structs.replace(agent, instructions=session["instructions"])
 
 
-def noise_reduction_asked(session: dict[str, object]) -> JsonObject:
-    """See `asked_with_offer`. Raises Problem."""
+def _greeting_as_asked(agent: AgentConfig, asked: JsonObject) -> AgentConfig:
+    """The agent, which says nothing in a session that only transcribes."""
+    if asked.get("type") != "transcription":
+        return agent
+    return structs.replace(agent, phrases=structs.replace(agent.phrases, greeting=""))
+
+
+def offered_settings(session: JsonObject, agent: AgentConfig, *, takes_audio: bool = False) -> JsonObject:
+    """The session settings that came with an offer, as `session.update` takes them; empty where they change nothing.
+    `takes_audio`: the call's audio comes by events. Raises Problem."""
+    asked = {name: value for name, value in session.items() if name != "voiceagent" and (name != "instructions" or value)}
     with _offered_session():
-        return asked_with_offer(session)
+        OPENAI.read_session(ClientSettings(), facts_of(agent, takes_audio=takes_audio), asked, None)
+    return {} if asked in ({}, {"type": "realtime"}) else asked
 
 
 def _call_tools(agents: ToolSet, session: dict[str, object], legs: Sequence[Tool] = ()) -> CallTools:

@@ -27,6 +27,7 @@ async def ask(url: str, request: str) -> str:
             if event.type == "session.updated":
                 content = [{"type": "input_text", "text": request}]
                 item = {"type": "message", "role": "user", "content": content}
+                caller.send_event({"type": "output_audio_buffer.clear"})  # no response begins while one runs
                 caller.send_event({"type": "conversation.item.create", "item": item})
                 caller.send_event({"type": "response.create"})
             elif event.type == "response.output_item.done" and event.data["item"]["type"] == "function_call":

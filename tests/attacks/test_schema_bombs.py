@@ -21,7 +21,7 @@ from voiceagent.llm.engine import LlmEngine
 from voiceagent.llm.servers.openai import OpenAiEngine
 from voiceagent.llm.servers.openai_session import OpenAiOptions
 from voiceagent.models.registry import resolve
-from voiceagent.realtime.client_events import MAX_EVENT_CHARACTERS
+from voiceagent.realtime.dialect import MAX_EVENT_CHARACTERS
 from voiceagent.realtime.session import RealtimeSession
 from voiceagent.tools.call_tools import MAX_CLIENT_BYTES, CallTools
 from voiceagent.tools.toolset import ToolSet

@@ -167,6 +167,7 @@ async def heard_in_a_call(server: FaultyServer, folder: Path, more: str = "") ->
         async with Caller(running.url) as caller, Dialogue(caller) as dialogue:
             voiced_ms = list[float]()
             caller.on_frame = lambda frame: voiced_ms.append(frame.received_ms) if abs(frame.pcm).max() > 500 else None
+            caller.send_event({"type": "output_audio_buffer.clear"})
             caller.send_event(typed("Hello."))
             caller.send_event({"type": "response.create"})
             done = await dialogue.wait_event(lambda event: event.type == "response.done", 0, "the reply's end")

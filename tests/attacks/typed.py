@@ -16,6 +16,7 @@ def typed(text: str) -> dict[str, Any]:
 async def typed_turn(dialogue: Dialogue, text: str) -> dict[str, Any]:
     """Say `text` and wait for the reply's end: the response."""
     since = dialogue.event_count
+    dialogue.caller.send_event({"type": "output_audio_buffer.clear"})
     dialogue.caller.send_event(typed(text))
     dialogue.caller.send_event({"type": "response.create"})
     done = await dialogue.wait_event(lambda event: event.type == "response.done", since, "the reply's end")

@@ -49,6 +49,7 @@ async def ask(caller: Caller, dialogue: Dialogue) -> tuple[str, str]:
     """Type something. Returns the error's code and the status of the response."""
     since = dialogue.event_count
     content = [{"type": "input_text", "text": "Good morning."}]
+    caller.send_event({"type": "output_audio_buffer.clear"})
     caller.send_event({"type": "conversation.item.create", "item": {"type": "message", "role": "user", "content": content}})
     caller.send_event({"type": "response.create"})
     error = await dialogue.wait_event(lambda event: event.type == "error", since, "an error")

@@ -44,6 +44,7 @@ def type_text(dialogue: Dialogue, text: str) -> int:
     """Type something to be answered. Returns the number of the next event."""
     since = dialogue.event_count
     item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+    dialogue.caller.send_event({"type": "output_audio_buffer.clear"})
     dialogue.caller.send_event({"type": "conversation.item.create", "item": item})
     dialogue.caller.send_event({"type": "response.create"})
     return since

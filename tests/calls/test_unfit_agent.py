@@ -55,6 +55,7 @@ async def test_it_claims_nothing_that_it_cannot_do_and_asks_for_no_tool_that_is_
     async with Caller(front_desk.url) as caller, Dialogue(caller) as dialogue:
         for question in QUESTIONS:
             since = dialogue.event_count
+            caller.send_event({"type": "output_audio_buffer.clear"})
             content = [{"type": "input_text", "text": question}]
             caller.send_event(
                 {"type": "conversation.item.create", "item": {"type": "message", "role": "user", "content": content}}

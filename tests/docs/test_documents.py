@@ -17,7 +17,8 @@ from voiceagent.llm.embedded.worker import EmbeddedOptions
 from voiceagent.llm.servers.openai_session import OpenAiOptions
 from voiceagent.llm.servers.vllm import VllmOptions
 from voiceagent.models.registry import registry
-from voiceagent.realtime import client_events, server_events
+from voiceagent.realtime.openai_realtime import CLIENT_EVENTS, SERVER_EVENTS
+from voiceagent.realtime.support import support_page
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.stt.engine import StreamOptions
 from voiceagent.stt.gates import GateLimits
@@ -88,15 +89,15 @@ def test_every_variable_that_is_read_is_told() -> None:
     assert set(re.findall(r"\bVOICEAGENT_[A-Z_]+[A-Z]", sources)) <= set(told())
 
 
+def test_the_table_of_the_protocol_is_the_one_that_events_are_read_by() -> None:
+    assert text_of("docs/realtime.md") == support_page(), "run: python -m voiceagent.realtime.support > docs/realtime.md"
+
+
 def test_every_event_is_told() -> None:
-    page = text_of("docs/protocol.md")
-    for module in (client_events, server_events):
-        tags = {kind.__struct_config__.tag for kind in vars(module).values() if isinstance(kind, msgspec.StructMeta)}
-        events = {str(tag) for tag in tags if tag and "." in str(tag)}
-        assert len(events) > 10
-        for event in events:
-            family, _, last = event.rpartition(".")
-            assert event in page or (f"`.{last}`" in page and family in page) or f"`{family}.*`" in page, event
+    page = text_of("docs/protocol.md") + text_of("docs/realtime.md")
+    for event in (*CLIENT_EVENTS, *SERVER_EVENTS.values()):
+        family, _, last = event.rpartition(".")
+        assert event in page or (f"`.{last}`" in page and family in page) or f"`{family}.*`" in page, event
 
 
 def test_every_refusal_is_told() -> None:

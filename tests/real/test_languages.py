@@ -104,6 +104,7 @@ def serving(folder: Path, spoken: Spoken, language: str, **more: Any) -> Iterato
 
 def typed(caller: Caller, text: str) -> None:
     content = [{"type": "input_text", "text": text}]
+    caller.send_event({"type": "output_audio_buffer.clear"})
     caller.send_event({"type": "conversation.item.create", "item": {"type": "message", "role": "user", "content": content}})
     caller.send_event({"type": "response.create"})
 

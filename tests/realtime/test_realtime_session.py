@@ -10,7 +10,12 @@ import pytest
 
 from tests.realtime.protocol_rules import check_sequence
 from voiceagent.conversation import actions
-from voiceagent.conversation.events import ReplyCancelled, ReplyRequested, TextReceived
+from voiceagent.conversation.events import (
+    ReplyCancelled,
+    ReplyRequested,
+    ReplyTruncated,
+    TextReceived,
+)
 from voiceagent.errors import ProtocolError
 from voiceagent.latency.spans import Span, Stage, TurnReport
 from voiceagent.realtime.session import FOLLOW_UP_MS, EventOutcome, RealtimeSession
@@ -212,16 +217,19 @@ def test_a_turn_is_measured_from_the_end_of_speech(session: RealtimeSession) -> 
 def test_a_typed_message_is_added_and_passed_on(session: RealtimeSession) -> None:
     item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": " What time is it? "}]}
     outcome = say(session, type="conversation.item.create", item=item)
-    assert outcome.events == (TextReceived(1000.0, "What time is it?"),)
+    item_id = outcome.replies[0]["item"]["id"]
+    assert outcome.events == (TextReceived(1000.0, "What time is it?", key=item_id),)
     assert types(list(outcome.replies)) == ["conversation.item.added", "conversation.item.done"]
     assert say(session, type="response.create").events == (ReplyRequested(1000.0),)
 
 
-def test_a_typed_message_may_be_answered_while_the_agent_speaks(session: RealtimeSession) -> None:
+def test_a_second_response_is_refused_while_one_runs_whatever_was_typed(session: RealtimeSession) -> None:
     tell(session, actions.ReplyStarted(1, 1))
     assert error_of(say(session, type="response.create"))["code"] == "conversation_already_has_active_response"
     item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Stop"}]}
     say(session, type="conversation.item.create", item=item)
+    assert error_of(say(session, type="response.create"))["code"] == "conversation_already_has_active_response"
+    tell(session, actions.ReplyEnded(1, "cancelled", "", ""))
     assert say(session, type="response.create").events == (ReplyRequested(1000.0),)
 
 
@@ -238,7 +246,7 @@ def test_a_session_update_is_merged_and_its_instructions_are_exposed(session: Re
     outcome = say(session, type="session.update", session=changes)
     assert outcome.instructions == "Be kind."
     updated = only(list(outcome.replies), "session.updated")["session"]
-    assert updated["audio"]["output"] == {"format": {"type": "audio/pcm", "rate": 24_000}, "voice": "marin"}
+    assert updated["audio"]["output"] == {"format": {"type": "audio/pcm", "rate": 24_000}, "voice": "marin", "speed": 1.0}
     assert updated["output_modalities"] == ["audio"]
     check_sequence(list(outcome.replies), call_over=False)
     assert say(session, type="session.update", session={"model": "x"}).instructions is None
@@ -284,10 +292,10 @@ def test_noise_reduction_that_this_server_has_not_is_refused_and_the_rest_is_app
 
 @pytest.mark.parametrize("wanted", [{"type": "hall"}, {}, "near_field", 7, {"type": ["near_field"]}])
 def test_noise_reduction_of_another_kind_changes_nothing(session: RealtimeSession, wanted: Any) -> None:
-    before = json.dumps(session.settings.session)
+    before = session.settings.current
     refused = error_of(ask_noise_reduction(session, wanted))
     assert (refused["code"], refused["param"]) == ("invalid_value", "session.audio.input.noise_reduction")
-    assert json.dumps(session.settings.session) == before
+    assert session.settings.current == before
 
 
 def test_an_agent_with_long_instructions_takes_updates_of_other_things() -> None:
@@ -439,14 +447,74 @@ def test_function_outputs_are_tolerated(session: RealtimeSession) -> None:
     check_sequence(list(outcome.replies), call_over=False)
 
 
-def test_a_truncation_is_acknowledged_only_for_the_agents_messages(session: RealtimeSession) -> None:
-    events = tell(session, actions.ReplyStarted(1, 1), actions.ReplyText(1, 0, "Hello"), actions.CallerStarted(1, 5.0))
-    events += tell(session, actions.CallerStopped(1, 9.0))
+def test_a_truncation_is_taken_of_what_was_played_of_the_agents_messages(session: RealtimeSession) -> None:
+    events = tell(session, actions.ReplyStarted(1, 1), actions.ReplyText(1, 0, "Hello there"), actions.ReplyHeard(1, ""))
+    events += tell(session, actions.ReplyHeard(1, "Hello"), actions.CallerStarted(1, 5.0), at_ms=1400.0)
     message = only(events, "response.output_item.added")["item"]["id"]
-    outcome = say(session, type="conversation.item.truncate", item_id=message, content_index=0, audio_end_ms=300)
-    assert only(list(outcome.replies), "conversation.item.truncated")["audio_end_ms"] == 300
+    cut = say(session, type="conversation.item.truncate", item_id=message, content_index=0, audio_end_ms=300)
+    assert cut.events == (ReplyTruncated(1000.0, 1, 300.0),)
+    far = say(session, type="conversation.item.truncate", event_id="mine", item_id=message, content_index=0, audio_end_ms=999_999)
+    assert (error_of(far)["param"], error_of(far)["event_id"]) == ("audio_end_ms", "mine")
+    tell(session, actions.CallerStopped(1, 9.0))
     spoken = only(events, "input_audio_buffer.speech_started")["item_id"]
-    assert error_of(say(session, type="conversation.item.truncate", item_id=spoken, audio_end_ms=1))["param"] == "item_id"
+    refused = error_of(say(session, type="conversation.item.truncate", item_id=spoken, content_index=0, audio_end_ms=1))
+    assert refused["param"] == "item_id"
+
+
+UNUSABLE: list[tuple[dict[str, Any], str, str]] = [
+    ({"model": 7}, "session.model", "invalid_value"),
+    ({"tool_choice": "required"}, "session.tool_choice", "unsupported_value"),
+    ({"tool_choice": "often"}, "session.tool_choice", "invalid_value"),
+    ({"output_modalities": ["audio", "text"]}, "session.output_modalities", "invalid_value"),
+    ({"output_modalities": "audio"}, "session.output_modalities", "invalid_value"),
+    ({"max_output_tokens": 0}, "session.max_output_tokens", "invalid_value"),
+    ({"max_output_tokens": True}, "session.max_output_tokens", "invalid_value"),
+    ({"parallel_tool_calls": False}, "session.parallel_tool_calls", "unsupported_value"),
+    ({"prompt": {"id": "pmpt_1"}}, "session.prompt", "unsupported_value"),
+    ({"reasoning": {"effort": "low"}}, "session.reasoning", "unsupported_value"),
+    ({"include": ["item.input_audio_transcription.logprobs"]}, "session.include", "unsupported_value"),
+    ({"type": "translation"}, "session.type", "invalid_value"),
+    ({"type": "transcription"}, "session.instructions", "unknown_parameter"),
+    ({"id": "sess_mine"}, "session.id", "invalid_value"),
+    ({"temperature": 0.8}, "session.temperature", "unknown_parameter"),
+    ({"audio": {"input": {"turn_detection": {"type": "magic"}}}}, "session.audio.input.turn_detection", "invalid_value"),
+    ({"audio": {"input": {"turn_detection": {"type": ["server_vad"]}}}}, "session.audio.input.turn_detection", "invalid_value"),
+    (
+        {"audio": {"input": {"turn_detection": {"type": "server_vad", "threshold": 2}}}},
+        "session.audio.input.turn_detection",
+        "invalid_value",
+    ),
+    ({"audio": {"input": {"format": {"type": "audio/pcm", "rate": 16_000}}}}, "session.audio.input.format", "invalid_value"),
+    ({"audio": {"input": {"format": {"type": "audio/pcmu"}}}}, "session.audio.input.format", "invalid_value"),
+    ({"audio": {"input": {"transcription": {"prompt": "names"}}}}, "session.audio.input.transcription", "unsupported_value"),
+    ({"audio": {"output": {"voice": 7}}}, "session.audio.output.voice", "invalid_value"),
+    ({"audio": {"output": {"speed": 9}}}, "session.audio.output.speed", "invalid_value"),
+    ({"audio": {"loudness": 1}}, "session.audio.loudness", "unknown_parameter"),
+    ({"truncation": {"type": "retention_ratio", "retention_ratio": "half"}}, "session.truncation", "invalid_value"),
+]
+
+
+@pytest.mark.parametrize(("changes", "param", "code"), UNUSABLE)
+def test_settings_that_cannot_be_used_are_refused_and_leave_no_trace(
+    session: RealtimeSession, changes: dict[str, Any], param: str, code: str
+) -> None:
+    before = session.settings.current
+    refused = error_of(say(session, type="session.update", event_id="mine", session={"instructions": "Be kind.", **changes}))
+    assert (refused["param"], refused["code"], refused["event_id"]) == (param, code, "mine")
+    assert session.settings.current == before
+
+
+def test_the_shown_session_may_be_sent_back(session: RealtimeSession) -> None:
+    shown = session.start()[0]["session"]
+    (updated,) = on_the_wire(list(say(session, type="session.update", session=shown).replies))
+    assert updated["type"] == "session.updated"
+    assert updated["session"] == shown
+
+
+@pytest.mark.parametrize("name", [" response.create", "session.update"])
+def test_a_field_that_an_event_has_not_is_refused(session: RealtimeSession, name: str) -> None:
+    refused = error_of(say(session, type=name.strip(), event_id="mine", session={}, colour="red"))
+    assert (refused["code"], refused["event_id"]) == ("unknown_parameter", "mine")
 
 
 @pytest.mark.parametrize(
@@ -461,12 +529,11 @@ def test_a_truncation_is_acknowledged_only_for_the_agents_messages(session: Real
         ('{"type": "session.update", "session": {"instructions": 1}}', "invalid_value"),
         ('{"type": "session.update", "session": {"audio": 1}}', "invalid_value"),
         ('{"type": "conversation.item.retrieve", "item_id": "item_x"}', "item_not_found"),
-        ('{"type": "conversation.item.retrieve"}', "invalid_value"),
-        ('{"type": "conversation.item.delete", "item_id": "item_x"}', "invalid_value"),
+        ('{"type": "conversation.item.retrieve"}', "missing_parameter"),
+        ('{"type": "conversation.item.delete", "item_id": "item_x"}', "item_not_found"),
         ('{"type": "conversation.item.create", "item": {"type": "message", "role": "user", "content": []}}', "invalid_value"),
-        ('{"type": "conversation.item.create", "item": {"type": "message", "role": "system"}}', "invalid_value"),
-        ('{"type": "input_audio_buffer.append", "audio": ""}', "invalid_value"),
-        ('{"type": "input_audio_buffer.commit"}', "invalid_value"),
+        ('{"type": "conversation.item.create", "item": {"type": "message", "role": "system"}}', "missing_parameter"),
+        ('{"type": "input_audio_buffer.append", "audio": ""}', "unsupported"),
         ('{"type": "x", "pad": "' + "x" * 70_000 + '"}', "event_too_large"),
     ],
 )

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from voiceagent.agent_service import noise_reduction_asked, with_instructions
-from voiceagent.realtime.settings import MAX_INSTRUCTIONS_CHARACTERS
+from voiceagent.agent_service import offered_settings, with_instructions
+from voiceagent.realtime.openai_session import MAX_INSTRUCTIONS_CHARACTERS
 from voiceagent.server.http.problems import Problem
 from voiceagent.settings.agent import AgentConfig
 
@@ -36,19 +36,27 @@ def test_what_cannot_be_taken_whole_is_refused(instructions: object) -> None:
     assert (refused.value.status, refused.value.code, refused.value.param) == (400, "invalid_session", "session.instructions")
 
 
-@pytest.mark.parametrize("session", [{}, {"audio": None}, {"audio": {"input": {}}}, {"audio": {"input": []}}])
-def test_without_noise_reduction_the_legs_setting_stays(session: dict[str, Any]) -> None:
-    assert noise_reduction_asked(session) == {}
+@pytest.mark.parametrize("session", [{}, {"type": "realtime"}, {"instructions": ""}])
+def test_settings_that_change_nothing_are_none(session: dict[str, Any]) -> None:
+    assert offered_settings(session, AGENT) == {}
 
 
-@pytest.mark.parametrize("wanted", [None, {"type": "near_field"}])
-def test_noise_reduction_is_all_that_is_taken_of_the_audio(wanted: object) -> None:
-    session: dict[str, Any] = {"audio": {"input": {"noise_reduction": wanted, "format": "any"}, "output": {"voice": "any"}}}
-    assert noise_reduction_asked(session) == {"audio": {"input": {"noise_reduction": wanted}}}
+def test_settings_are_taken_as_an_update_takes_them() -> None:
+    session: dict[str, Any] = {"audio": {"input": {"noise_reduction": {"type": "near_field"}}, "output": {"voice": "any"}}}
+    assert offered_settings(session, AGENT) == session
 
 
-def test_noise_reduction_of_no_known_kind_is_refused() -> None:
-    with pytest.raises(Problem, match="near_field") as refused:
-        noise_reduction_asked({"audio": {"input": {"noise_reduction": "on"}}})
-    expected = (400, "invalid_session", "session.audio.input.noise_reduction")
-    assert (refused.value.status, refused.value.code, refused.value.param) == expected
+@pytest.mark.parametrize(
+    ("session", "param"),
+    [
+        ({"audio": {"input": {"noise_reduction": "on"}}}, "session.audio.input.noise_reduction"),
+        ({"audio": {"input": []}}, "session.audio.input"),
+        ({"audio": {"input": {"format": "any"}}}, "session.audio.input.format"),
+        ({"model": 7}, "session.model"),
+        ({"colour": "red"}, "session.colour"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_refused(session: dict[str, Any], param: str) -> None:
+    with pytest.raises(Problem) as refused:
+        offered_settings(session, AGENT)
+    assert (refused.value.status, refused.value.code, refused.value.param) == (400, "invalid_session", param)

@@ -52,6 +52,7 @@ async def test_interruptions_and_hang_ups_leave_nothing_running(
             await dialogue.turn(LONG, pcm, rate_hz, interrupt_with=(WEATHER, interruption))
             assert (await watch.metrics())[HITS] > hits, "prompts are read ahead"
             since = dialogue.event_count
+            caller.send_event({"type": "output_audio_buffer.clear"})
             content = [{"type": "input_text", "text": LONG}]
             caller.send_event(
                 {"type": "conversation.item.create", "item": {"type": "message", "role": "user", "content": content}}

@@ -11,7 +11,10 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import AsyncExitStack
 from typing import assert_never
 
+from msgspec import structs
+
 from voiceagent.call import cleaning
+from voiceagent.call.client_settings import changed_rules, turn_detection_of
 from voiceagent.call.feature import CallFeature
 from voiceagent.call.hearing import Hearing, refusal_of
 from voiceagent.call.judging import Judging
@@ -25,14 +28,18 @@ from voiceagent.context.retrieval import Retrieval
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
+from voiceagent.conversation.history import Message
 from voiceagent.conversation.state import Phase, State
 from voiceagent.guard.checks import admit
 from voiceagent.latency.budgets import check_turn
 from voiceagent.latency.spans import TurnReport
 from voiceagent.latency.turns import TurnMeter
-from voiceagent.media.leg import Leg
+from voiceagent.media.leg import Leg, Sideband
+from voiceagent.media.websocket.websocket_leg import WebSocketLeg
 from voiceagent.realtime.event_allowance import AllowanceVerdict, EventAllowance
-from voiceagent.realtime.session import RealtimeSession
+from voiceagent.realtime.session import BufferRequest, RealtimeSession
+from voiceagent.realtime.settings import ClientSettings
+from voiceagent.task_owner import running
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tts.spoken_voice import SpokenVoice
 from voiceagent.turn_judges.judge import TurnJudge
@@ -42,6 +49,8 @@ log = logging.getLogger(__name__)
 
 FULL = 1.0
 """The load from which on no speculative work begins."""
+MAX_SIDEBANDS = 16
+"""The most other clients that may take part in a call's events."""
 ABUSE = "abuse"
 """The reason with which a call ends if its client goes on sending too many events."""
 
@@ -70,10 +79,20 @@ class Call:
         self._observers = Observers([*observers, *features])
         self._asked = asked
         self._clock = CallClock()
-        self._session = RealtimeSession(
-            call_id, agent=agent.name, instructions=agent.instructions, tools=tools.offered, offer_tools=tools.offer, fixed=fixed
-        )
         self._allowance = EventAllowance()
+        self._session = RealtimeSession(
+            call_id,
+            agent=agent.name,
+            instructions=agent.instructions,
+            tools=tools.offered,
+            offer_tools=tools.offer,
+            offer_response_tools=tools.offer_for_response,
+            turn_detection=turn_detection_of(agent),
+            rate_limits=self._allowance.limits,
+            fixed=fixed,
+        )
+        self._agents_rules = self.state.rules
+        self._sidebands: set[Sideband] = set()
         self._meter = TurnMeter(call_id, agent.profile, leg.kind)
         self._limits_ms = {stage: limit.p95_ms for stage, limit in parts.budgets.of(agent.profile, leg.kind).items()}
         self._events: deque[ev.Event] = deque()
@@ -160,8 +179,17 @@ class Call:
             self._observers.judged,
         )
         self._speaking = Speaking(scope, self._voice, self._leg.playout)
-        self._session.settings.offer(cleaning.begin(self._leg, parts.agent), greets=bool(self.state.rules.phrases.greeting))
+        if isinstance(self._leg, WebSocketLeg):
+            self._leg.on_audio = self._audio_sent
+        self._session.settings.offer(
+            cleaning.begin(self._leg, parts.agent),
+            greets=bool(self.state.rules.phrases.greeting),
+            takes_audio=isinstance(self._leg, WebSocketLeg),
+            languages=tuple(parts.agent.spoken_languages),
+        )
         self._send(self._session.start(self._asked))
+        if self._asked:
+            self._apply(self._session.settings.current)
         for feature in self._features:
             feature.begin(self)
         tasks.start("leg", self._frames())
@@ -193,19 +221,65 @@ class Call:
     async def _client(self) -> None:
         await cleaning.reduce_noise(self._leg, wanted=self._session.settings.reduces_noise if self._asked else None)
         async for text in self._leg.client_events():
-            if not self._may_send(len(text)):
-                continue
-            outcome = self._session.on_client(text, self._clock.now_ms())
-            self._allowance.charge(len(text), self._clock.now_ms(), work=outcome.is_work)
-            self._send(outcome.replies)
-            if outcome.instructions is not None:
-                self._post(ev.InstructionsChanged(self._clock.now_ms(), outcome.instructions))
-            await cleaning.reduce_noise(self._leg, wanted=outcome.reduces_noise)
-            for call_id, output in outcome.tool_results:
-                self._tools.answer(call_id, output)
-            for event in outcome.events:
-                self._post(await self._admit(event))
-            await asyncio.sleep(0)  # one packet may hold many events; other calls' audio gets its turn in between
+            await self._take(text)
+
+    async def _take(self, text: str) -> None:
+        """Take one message of a client."""
+        if not self._may_send(len(text)):
+            return
+        outcome = self._session.on_client(text, self._clock.now_ms())
+        self._allowance.charge(len(text), self._clock.now_ms(), work=outcome.is_work)
+        self._send(outcome.replies)
+        if outcome.instructions is not None:
+            self._post(ev.InstructionsChanged(self._clock.now_ms(), outcome.instructions))
+        if outcome.settings is not None:
+            self._apply(outcome.settings)
+        await cleaning.reduce_noise(self._leg, wanted=outcome.reduces_noise)
+        for call_id, output in outcome.tool_results:
+            self._tools.answer(call_id, output)
+        for event in outcome.events:
+            self._post(await self._admit(event))
+        if outcome.buffer is not None:
+            self._end_utterance(outcome.buffer)
+        await asyncio.sleep(0)  # one packet may hold many events; other calls' audio gets its turn in between
+
+    def _apply(self, settings: ClientSettings) -> None:
+        """The client changed its session: tell the turn engine, the ears and the leg."""
+        self._post(changed_rules(self._clock.now_ms(), settings, self._agents_rules))
+        turns = settings.turn_detection
+        self._hearing.use(is_manual=turns.is_manual, threshold=turns.threshold, padding_ms=turns.padding_ms)
+        self._speaking.speed = settings.speed
+        if isinstance(self._leg, WebSocketLeg):
+            self._leg.use(settings.input_encoding, settings.output_encoding)
+
+    def _end_utterance(self, request: BufferRequest) -> None:
+        """The client ends the open utterance, or wants it forgotten."""
+        if request.wish == "clear":
+            self._hearing.forget()
+            self._send(self._session.buffer_cleared())
+        elif not self._hearing.commit():
+            self._send(self._session.nothing_to_commit(request.event_id))
+
+    def _audio_sent(self, reply_id: int, clause: int, delta: str, duration_ms: float) -> None:
+        for event in self._session.on_audio(reply_id, clause, delta, duration_ms):
+            self._leg.send_event(event)
+
+    async def join(self, sideband: Sideband) -> None:
+        """Let somebody else take part in the client's events, until they leave or the call ends."""
+        if len(self._sidebands) >= MAX_SIDEBANDS or self._end_reason.done():
+            return
+        for event in self._session.joined():
+            sideband.send_event(event)
+        self._sidebands.add(sideband)
+        try:
+            async with running(self._listen(sideband), f"sideband of {self.call_id}") as listening:
+                await asyncio.wait((listening, self._end_reason), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._sidebands.discard(sideband)
+
+    async def _listen(self, sideband: Sideband) -> None:
+        async for text in sideband.client_events():
+            await self._take(text)
 
     def _may_send(self, size_bytes: int) -> bool:
         """True when this client event is to be read. A client that sends too many is told once, and is hung up if it goes on."""
@@ -221,16 +295,29 @@ class Call:
 
     async def _admit(self, event: ev.Event) -> ev.Event:
         """Check what the client did. A typed message passes the input guard, like a spoken one."""
+        if isinstance(event, ev.HistoryAdded) and event.message.role == "user":
+            return structs.replace(event, message=await self._admit_message(event.message))
+        if isinstance(event, ev.ReplyRequested) and event.wish.input is not None:
+            given = [await self._admit_message(message) for message in event.wish.input]
+            return structs.replace(event, wish=structs.replace(event.wish, input=tuple(given)))
         if not isinstance(event, ev.TextReceived):
             return event
         admitted = await admit(self._parts.guards.input, event.text)
         refusal = refusal_of(admitted)
         context = await self._retrieval.find(admitted.text) if refusal is None else ()
-        return ev.TextReceived(self._clock.now_ms(), admitted.text, refusal, context)
+        return ev.TextReceived(self._clock.now_ms(), admitted.text, refusal, context, event.key)
+
+    async def _admit_message(self, message: Message) -> Message:
+        """A message of the caller's that a client adds passes the input guard, too."""
+        if message.role != "user":
+            return message
+        return structs.replace(message, content=(await admit(self._parts.guards.input, message.content)).text)
 
     def _send(self, events: Iterable[dict[str, object]]) -> None:
         for event in events:
             self._leg.send_event(event)
+            for sideband in self._sidebands:
+                sideband.send_event(event)
 
     def _post(self, event: ev.Event) -> None:
         """Feed an event. Events caused by its actions follow in order."""

@@ -9,6 +9,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,8 @@ OVERLAP_MS = 2000.0
 """The length of speech over the agent that is decoded this way."""
 PROSODY_FRAMES = 75
 """The last 1.5 s of audio, whose prosody is measured at a pause."""
+LEAST_COMMITTED_MS = 100.0
+"""A client cannot end an utterance that is shorter."""
 KEPT_FRAMES = 400
 """The last 8 s of audio, for the turn judges."""
 SAMPLES_PER_MS = 16
@@ -114,6 +117,8 @@ class Hearing:
         self._vad_ms = 0.0
         self._words_judged_ms = 0.0
         self._words_chance: float | None = None
+        self._is_manual = False
+        """True while the client ends the utterances."""
 
     async def run(self, frames: AsyncIterator[InboundFrame]) -> None:
         """Hear until the leg ends, then stop all decodes."""
@@ -130,6 +135,9 @@ class Hearing:
         self._recent.append(frame.pcm)
         self._utterance_samples += len(frame.pcm)
         self._sound_samples += len(frame.pcm)
+        if self._is_manual:
+            self._keep(frame)
+            return
         at_ms = self._clock.at_ms(frame.received_ms)
         progress = self._detector.feed(frame.pcm if frame.cleaned is None else frame.cleaned, at_ms, frame.pcm)
         if progress is None:
@@ -146,6 +154,17 @@ class Hearing:
             self._voiced_ms = progress.voiced_ms
             self._attend_to(progress)
             self._follow(self._transcriber, progress)
+
+    def _keep(self, frame: InboundFrame) -> None:
+        """Add a frame to the utterance that the client will end."""
+        if self._transcriber is None or not self._is_open:
+            self._utterance_id += 1
+            self._transcriber = UtteranceTranscriber(self._engine, language=self.language, heard=self._heard)
+            self._transcriber.begin(self._utterance_id, frame.pcm)
+            self._is_open, self._words, self._voiced_ms = True, "", 0.0
+        else:
+            self._transcriber.feed(frame.pcm, 0.0)
+        self._voiced_ms += FRAME_MS
 
     def _attend_to(self, progress: SpeechProgress) -> None:
         """Report speech over the agent's reply frame by frame, while it is new."""
@@ -272,6 +291,43 @@ class Hearing:
     def _last_audio(self, samples: int) -> NDArray[np.int16]:
         frames = [*self._recent][-(samples // HEARD_FRAME_SAMPLES + 1) :]
         return np.concatenate(frames)[-samples:] if frames and samples else np.zeros(0, np.int16)
+
+    # --- what the client asks for ---
+
+    def use(self, *, is_manual: bool, threshold: float | None, padding_ms: float | None) -> None:
+        """Find the utterances as the client wants it. `is_manual`: the client ends them. None: as by default."""
+        default = DetectorOptions(preroll_ms=PREROLL_MS)
+        level = default.threshold if threshold is None else threshold
+        self._detector.options = replace(
+            default,
+            threshold=level,
+            sure=max(default.sure, level + 0.1),
+            release=min(default.release, level),
+            preroll_ms=PREROLL_MS if padding_ms is None else padding_ms,
+        )
+        if is_manual != self._is_manual:
+            self.forget()
+            self._is_manual = is_manual
+
+    def commit(self) -> bool:
+        """End the utterance here. Returns False if there is none."""
+        if not self._is_open or (self._is_manual and self._voiced_ms < LEAST_COMMITTED_MS):
+            return False
+        now_ms = self._clock.now_ms()
+        if self._is_manual:
+            self._is_open = False
+            self._post(ev.UtteranceCommitted(now_ms, self._utterance_id, max(0.0, now_ms - self._voiced_ms)))
+        else:
+            self._close()
+            self._post(ev.Endpoint(now_ms, self._utterance_id, self._last_voiced_ms, self._uplink_ms, self._vad_ms))
+        return True
+
+    def forget(self) -> None:
+        """Forget the open utterance."""
+        if self._is_manual:
+            self._is_open = False
+        elif self._is_open:
+            self._post(ev.UtteranceCleared(self._clock.now_ms()))
 
     # --- what the turn engine asks for ---
 

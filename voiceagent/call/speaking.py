@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from voiceagent.audio.format import PLAYED_HZ
 from voiceagent.audio.levels import first_audible_sample
 from voiceagent.audio.resample import StreamResampler
+from voiceagent.audio.time_stretch import TimeStretcher
 from voiceagent.call.scope import CallScope
 from voiceagent.call.thinking import owner
 from voiceagent.conversation import actions as act
@@ -37,6 +38,8 @@ class Speaking:
     """One per call."""
 
     def __init__(self, scope: CallScope, engine: TtsEngine, playout: Playout) -> None:
+        self.speed = 1.0
+        """The speed of the clauses that are synthesised from now on."""
         self._engine = engine
         self._playout = playout
         self._clock = scope.clock
@@ -106,15 +109,17 @@ class Speaking:
 
     async def _synthesise(self, action: act.Speak) -> None:
         rate_hz = self._engine.sample_rate_hz
-        resampler = StreamResampler(rate_hz, PLAYED_HZ)
-        spoken = _Spoken(rate_hz, MAX_TRIMMED_MS if action.clause == 0 else 0.0)
+        resampler, stretcher = StreamResampler(rate_hz, PLAYED_HZ), TimeStretcher(PLAYED_HZ, self.speed)
+        spoken = _Spoken(rate_hz, MAX_TRIMMED_MS if action.clause == 0 else 0.0, self.speed)
         await self._room()
         async with aclosing(self._engine.synthesise(action.text)) as chunks:
             async for chunk in chunks:
                 spoken.words.extend(chunk.words)
-                self._put(action, resampler.process(spoken.trimmed(chunk.pcm)), spoken, complete=False)
+                pcm = stretcher.process(resampler.process(spoken.trimmed(chunk.pcm)))
+                self._put(action, pcm, spoken, complete=False)
                 await self._room()
-        self._put(action, resampler.process(spoken.held_back(), last=True), spoken, complete=True)
+        pcm = stretcher.process(resampler.process(spoken.held_back(), last=True), last=True)
+        self._put(action, pcm, spoken, complete=True)
 
     def _put(self, action: act.Speak, pcm: NDArray[np.int16], spoken: _Spoken, *, complete: bool) -> None:
         spoken.samples += len(pcm)
@@ -133,8 +138,9 @@ class Speaking:
 class _Spoken:
     """The part of a clause that was synthesised so far, without the silence before it."""
 
-    def __init__(self, rate_hz: int, silence_ms: float) -> None:
+    def __init__(self, rate_hz: int, silence_ms: float, speed: float) -> None:
         """At most `silence_ms` of the engine's audio, at `rate_hz`, is left out."""
+        self._speed = speed
         self.samples = 0
         """At the playout's rate."""
         self.words: list[ev.SpokenWord] = []
@@ -169,6 +175,10 @@ class _Spoken:
         """The words, with times in the audio that is sent."""
         left_out_ms = self._left_out_ms
         return tuple(
-            ev.SpokenWord(word.text, max(0.0, word.start_ms - left_out_ms), max(0.0, word.end_ms - left_out_ms))
+            ev.SpokenWord(
+                word.text,
+                max(0.0, word.start_ms - left_out_ms) / self._speed,
+                max(0.0, word.end_ms - left_out_ms) / self._speed,
+            )
             for word in self.words
         )

@@ -12,6 +12,7 @@ from voiceagent.call.scope import CallScope
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.conversation.rules import ReplyRules
 from voiceagent.errors import EngineError
 from voiceagent.guard.checks import Guards
 from voiceagent.guard.window import OutputWindow, WindowCheck
@@ -57,13 +58,21 @@ class Wording:
 AS_WRITTEN = Wording()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Generation:
     """One generation of a reply, and what its text goes through."""
 
     reply_id: int
     prose: Prose
     window: OutputWindow
+    max_tokens: int = 0
+    """0: no limit."""
+    tokens: int = 0
+
+    @property
+    def is_full(self) -> bool:
+        """True once it has as many tokens as it may."""
+        return 0 < self.max_tokens <= self.tokens
 
 
 class Thinking:
@@ -105,16 +114,20 @@ class Thinking:
         reply_id = action.reply_id
         if reply_id != self._window_of:
             self._window_of, self._window = reply_id, OutputWindow(self._guards.output, self._guards.window_tokens)
-        made = _Generation(reply_id, self._wording.new_prose(), self._window)
+        rules = action.rules or ReplyRules()
+        made = _Generation(reply_id, self._wording.new_prose(), self._window, rules.max_tokens)
+        schemas = self._tools.schemas(rules.client_tools) if rules.uses_tools else []
         urgency = Urgency.SPECULATIVE if action.speculative else Urgency.REPLY
         answered = False
         async with self._turn:
             try:
-                async with aclosing(self.session.generate(action.messages, self._tools.schemas(), urgency)) as stream:
+                async with aclosing(self.session.generate(action.messages, schemas, urgency)) as stream:
                     async for piece in stream:
                         answered = answered or isinstance(piece, GeneratedText | ToolCall)
                         if not await self._take(made, piece):
                             return
+                        if made.is_full:
+                            break
                 if not await self._end_text(made):
                     return
             except EngineError as error:
@@ -124,12 +137,13 @@ class Thinking:
                 return
         if answered:
             self._engine_used("llm", "")
-        self._post(ev.GenerationDone(self._clock.now_ms(), reply_id))
+        self._post(ev.GenerationDone(self._clock.now_ms(), reply_id, made.is_full))
 
     async def _take(self, made: _Generation, piece: Generated) -> bool:
         """Post what came from the language model. Returns False if the guard stopped the generation."""
         reply_id = made.reply_id
         if isinstance(piece, GeneratedText):
+            made.tokens += 1
             return self._pass_on(reply_id, await made.window.add(made.prose.feed(piece.text)))
         if isinstance(piece, ToolCall):
             if not await self._end_text(made):

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from voiceagent.conversation.history import Message
+from voiceagent.conversation.rules import ReplyRules
 from voiceagent.turn_taking.expected_value import ExpectedValue
 
 
@@ -77,6 +78,8 @@ class Generate(Action, frozen=True):
     messages: tuple[Message, ...]
     speculative: bool = False
     """True if the result may be discarded. Other work then goes first."""
+    rules: ReplyRules | None = None
+    """Rules of this reply, if there are any."""
 
 
 class Summarise(Action, frozen=True):
@@ -232,6 +235,19 @@ class CallerStarted(Notice, frozen=True):
     onset_ms: float
 
 
+class CallerCommitted(Notice, frozen=True):
+    """The client ended the caller's turn by hand."""
+
+    utterance_id: int
+    onset_ms: float
+
+
+class CallerIdle(Notice, frozen=True):
+    """The caller has said nothing for the time after which the client wants the agent to speak again."""
+
+    since_ms: float
+
+
 class CallerStopped(Notice, frozen=True):
     """The caller's utterance was endpointed."""
 
@@ -272,6 +288,18 @@ class ReplyStarted(Notice, frozen=True):
 
     reply_id: int
     turn: int
+    key: str = ""
+    """The client's name for the wish that it fulfils."""
+    text_only: bool = False
+    is_detached: bool = False
+
+
+class ReplyCounted(Notice, frozen=True):
+    """The tokens of a reply that is about to end. Those of its prompts are an estimate."""
+
+    reply_id: int
+    prompt_tokens: int
+    tokens: int
 
 
 class ReplyText(Notice, frozen=True):
@@ -285,6 +313,13 @@ class ReplyText(Notice, frozen=True):
 class ReplyHeard(Notice, frozen=True):
     """The caller heard more of the reply. `heard` is all of it so far, to the word. It is empty while the first word is being
     sent."""
+
+    reply_id: int
+    heard: str
+
+
+class ReplyCorrected(Notice, frozen=True):
+    """The client has played less of a reply that is over than was taken for heard."""
 
     reply_id: int
     heard: str
@@ -310,7 +345,8 @@ class ToolEnded(Notice, frozen=True):
 
 
 class ReplyEnded(Notice, frozen=True):
-    """The reply is over. `status` is completed, interrupted, cancelled or failed. `heard` and `unheard` together are its text."""
+    """The reply is over. `status` is completed, interrupted, cancelled, incomplete
+    (it has reached its limit of tokens) or failed. `heard` and `unheard` together are its text."""
 
     reply_id: int
     status: str

@@ -16,6 +16,7 @@ from voiceagent.conversation import caller_words, floor, silence, tool_runs
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.generation import begin_reply
 from voiceagent.conversation.reply_lifecycle import FINAL, cancel_reply, go_idle, plan_next, revise
+from voiceagent.conversation.reply_wish import ReplyWish
 from voiceagent.conversation.speculation import next_prompt, prefill, settle_speculation, speculate
 from voiceagent.conversation.state import NextReply, Pause, Phase, Step
 from voiceagent.conversation.tools import run_predicted
@@ -67,6 +68,8 @@ def transcript(step: Step, event: ev.Transcript) -> None:
     caller_words.note_partial(step, words, event.stable)
     step.do(act.CallerPartial(event.utterance_id, event.stable, event.unstable))
     if step.spoken() is not None:
+        if not step.state.rules.turns.interruptible:
+            return
         voiced_ms = step.state.utterance.voiced_ms
         _judge(step, words, event.at_ms - step.state.utterance.onset_ms if voiced_ms is None else voiced_ms, silent=False)
     elif step.state.phase is Phase.HEARING and words != before:
@@ -182,7 +185,7 @@ def _words_in_pause(step: Step, event: ev.FinalTranscript) -> None:
     if pause is None:
         return
     pause = caller_words.note_pause_words(step, pause, event)
-    if step.spoken() is not None:
+    if step.spoken() is not None and step.state.rules.turns.interruptible:
         _judge(step, event.text, pause.voiced_ms, silent=True)
         return
     _ask_judges(step)
@@ -218,6 +221,10 @@ def _commit(
         pause = step.state.utterance.pause
         caller_words.end_pause(step)
     step.do(act.CallerFinal(utterance_id, text))
+    key = key_of_utterance(utterance_id)
+    if step.spoken() is not None and not step.state.rules.turns.interruptible:
+        _keep_for_later(step, text, refusal, key)
+        return
     if step.spoken() is not None:
         if _verdict(step, text, 0.0, silent=True) == "continue":
             if step.state.phase is Phase.FINALISING and not step.state.caller_turn.awaiting_final:
@@ -227,7 +234,7 @@ def _commit(
         cancel_reply(step, "interrupted")
     if text:
         caller_words.words_came(step)
-    caller_words.add_words(step, text, refusal)
+    caller_words.add_words(step, text, refusal, key)
     _note_language(step, language, text)
     is_over = step.state.phase is Phase.FINALISING and not step.state.caller_turn.awaiting_final
     if text:
@@ -239,9 +246,32 @@ def _commit(
         cancel_reply(step, "changed")
         begin_reply(step, NextReply("put_through"))
         return
-    if not settle_speculation(step, step.state.caller_turn.unanswered):
-        wordless = not step.state.caller_turn.unanswered
+    wish, wordless = step.state.caller_turn.wish, not step.state.caller_turn.unanswered
+    if wish is None and not step.state.rules.turns.answers:
+        cancel_reply(step, "changed")
+        begin_reply(step, NO_ANSWER)
+    elif wish is not None:
+        cancel_reply(step, "changed")
+        caller_words.note_wish(step, None)
+        begin_reply(step, NextReply("answer", wish=wish))
+    elif not settle_speculation(step, step.state.caller_turn.unanswered):
         begin_reply(step, reply_to_no_words(step, pause, failed=failed) if wordless else NextReply("answer"))
+
+
+def _keep_for_later(step: Step, text: str, refusal: ev.Refusal | None, key: str) -> None:
+    """The caller spoke over the agent, which must not be interrupted. The words are answered after the reply."""
+    if text:
+        caller_words.words_came(step)
+        caller_words.add_words(step, text, refusal, key)
+        if step.state.rules.turns.answers:
+            caller_words.note_wish(step, step.state.caller_turn.wish or ReplyWish())
+    if step.state.phase is Phase.FINALISING and not step.state.caller_turn.awaiting_final:
+        _carry_on(step, text, step.state.caller_turn.ended_ms)
+
+
+def key_of_utterance(utterance_id: int) -> str:
+    """The name of an utterance's words in the history."""
+    return f"utterance {utterance_id}"
 
 
 def _note_language(step: Step, heard: str, words: str) -> None:
@@ -405,22 +435,43 @@ def final_is_late(step: Step) -> None:
 def text_received(step: Step, event: ev.TextReceived) -> None:
     """The caller typed a message. It is answered with the next utterance, or when the client asks for a reply."""
     caller_words.words_came(step)
-    caller_words.add_words(step, event.text, event.refusal)
+    caller_words.add_words(step, event.text, event.refusal, event.key)
     caller_words.note_end(step, event.at_ms)
     caller_words.take_in(step, event.context)
 
 
 def reply_requested(step: Step, event: ev.ReplyRequested) -> None:
-    """The client asks for a reply now."""
-    if not step.state.caller_turn.unanswered and not step.state.memory.history:
+    """The client asks for a reply now. It begins once the words are known that were said before."""
+    waits = step.state.phase in _HEARD or bool(step.state.caller_turn.awaiting_final)
+    known = step.state.caller_turn.unanswered or step.state.memory.history or step.state.rules.instructions
+    if not waits and not known and event.wish.input is None and not event.wish.instructions:
         step.do(act.Failure("nothing_to_answer", "response.create came before the caller said or typed anything"))
         return
     silence.words_heard(step)
+    if waits:
+        caller_words.note_wish(step, event.wish)
+        if step.state.phase is Phase.IDLE:
+            step.clear_timers([silence.SILENCE])
+            step.put(phase=Phase.FINALISING)
+            step.set_timer(FINAL, step.state.rules.limits.final_timeout_ms)
+        return
     reply = step.state.reply
     if reply is not None and reply.tells and not step.state.caller_turn.unanswered:
         return
     cancel_reply(step, "interrupted")
-    begin_reply(step, NextReply("answer"))
+    begin_reply(step, NextReply("answer", wish=None if event.wish == ReplyWish() else event.wish))
+
+
+def wish_is_due(step: Step) -> bool:
+    """Returns whether a reply begins now that the client wished for earlier."""
+    return step.state.phase is Phase.IDLE and step.state.caller_turn.wish is not None
+
+
+def grant_wish(step: Step) -> None:
+    """Begin the reply that the client wished for."""
+    wish = step.state.caller_turn.wish
+    caller_words.note_wish(step, None)
+    begin_reply(step, NextReply("answer", wish=wish))
 
 
 def reply_cancelled(step: Step, event: ev.ReplyCancelled) -> None:
@@ -429,11 +480,58 @@ def reply_cancelled(step: Step, event: ev.ReplyCancelled) -> None:
         return
     if step.state.reply is not None:
         revise(step, replace(step.state.reply, tells=False))
+    caller_words.note_wish(step, None)
     cancel_reply(step, "cancelled")
     plan_next(step, None)
     silence.end_after_reply(step, "")
     if step.state.phase not in _HEARD:
         go_idle(step)
+
+
+def utterance_committed(step: Step, event: ev.UtteranceCommitted) -> None:
+    """The client ended the caller's turn by hand. It is answered when the client asks for a reply."""
+    if event.utterance_id <= step.state.utterance.utterance_id:
+        return
+    if step.state.phase is Phase.HEARING:
+        _forget_utterance(step)
+    caller_words.open_utterance(step, event.utterance_id, event.onset_ms)
+    caller_words.await_final(step, event.utterance_id)
+    caller_words.note_end(step, event.at_ms)
+    step.do(act.CallerCommitted(event.utterance_id, event.onset_ms), act.Transcribe(event.utterance_id))
+
+
+def utterance_cleared(step: Step, event: ev.UtteranceCleared) -> None:
+    """The client wants the open utterance to be forgotten, as if it had not been said."""
+    if step.state.phase is Phase.HEARING:
+        _forget_utterance(step)
+
+
+def _forget_utterance(step: Step) -> None:
+    step.do(act.DiscardUtterance(step.state.utterance.utterance_id))
+    if step.spoken() is not None:
+        _carry_on(step, "", step.at_ms)
+        return
+    caller_words.end_pause(step)
+    cancel_reply(step, "resumed")
+    begin_reply(step, NO_ANSWER)
+
+
+def settings_changed(step: Step, event: ev.SettingsChanged) -> None:
+    """The client changed rules of the call. A speculative reply that followed the old ones is cancelled."""
+    rules = step.state.rules
+    step.put(
+        rules=replace(
+            rules,
+            endpointing=event.endpointing or rules.endpointing,
+            turns=event.turns or rules.turns,
+            replies=event.replies or rules.replies,
+            memory=event.memory or rules.memory,
+        )
+    )
+    if step.speculative() is not None:
+        cancel_reply(step, "changed")
+    if step.state.phase is Phase.IDLE and silence.SILENCE in step.state.timers:
+        silence.await_caller(step)
 
 
 def instructions_changed(step: Step, event: ev.InstructionsChanged) -> None:

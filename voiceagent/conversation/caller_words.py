@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from voiceagent.conversation import silence
 from voiceagent.conversation.events import FinalTranscript, Refusal
 from voiceagent.conversation.history import Chunk, Message
+from voiceagent.conversation.reply_wish import ReplyWish
 from voiceagent.conversation.state import Pause, Step, Utterance
 from voiceagent.turn_taking.pause import Habit
 
@@ -96,12 +97,14 @@ def words_came(step: Step) -> None:
     step.change("caller_turn", not_understood=0)
 
 
-def add_words(step: Step, text: str, refusal: Refusal | None) -> None:
-    """The caller said or typed this, and is to be answered. `refusal`: the input guard withheld the words."""
+def add_words(step: Step, text: str, refusal: Refusal | None, key: str = "") -> None:
+    """The caller said or typed this, and is to be answered. `refusal`: the input guard withheld the words. `key` is the client's
+    name for them."""
     before = step.state.caller_turn
     step.change(
         "caller_turn",
         unanswered=said_so_far(step, text),
+        keys=(*before.keys, key) if key and text else before.keys,
         refusal=refusal or before.refusal,
         last_words=text or before.last_words,
     )
@@ -119,13 +122,27 @@ def said_so_far(step: Step, text: str) -> str:
 
 def words_answered(step: Step) -> None:
     """The words are in the history now."""
-    step.change("caller_turn", unanswered="", context=())
+    step.change("caller_turn", unanswered="", keys=(), context=())
 
 
-def words_unanswered(step: Step, asked: Message) -> None:
+def forget_words(step: Step, key: str, text: str) -> None:
+    """The client takes these words back before they are answered."""
+    before = step.state.caller_turn
+    if key in before.keys:
+        left = " ".join(before.unanswered.replace(text, "", 1).split())
+        step.change("caller_turn", unanswered=left, keys=tuple(one for one in before.keys if one != key))
+
+
+def note_wish(step: Step, wish: ReplyWish | None) -> None:
+    """The client wishes for a reply as soon as there can be one. None: it is made, or not wished for any more."""
+    step.change("caller_turn", wish=wish)
+
+
+def words_unanswered(step: Step, asked: Message, keys: tuple[str, ...]) -> None:
     """The caller heard nothing of the reply to `asked`, so these words are to be answered together with those since then."""
     since = step.state.caller_turn
-    step.change("caller_turn", unanswered=" ".join(f"{asked.content} {since.unanswered}".split()), context=asked.context)
+    words = " ".join(f"{asked.content} {since.unanswered}".split())
+    step.change("caller_turn", unanswered=words, keys=(*keys, *since.keys), context=asked.context)
     take_in(step, since.context)
 
 

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from voiceagent.conversation.history import Chunk
+from voiceagent.conversation.history import Chunk, Message
+from voiceagent.conversation.reply_wish import ReplyWish
+from voiceagent.conversation.rules import EndpointingRules, MemoryRules, ReplyRules, TurnRules
 from voiceagent.turn_taking.pause import Prosody
 
 
@@ -183,6 +185,8 @@ class GenerationDone(Event, frozen=True):
     """The language model finished its current generation for the reply."""
 
     reply_id: int
+    cut_short: bool = False
+    """True if it was stopped at the reply's limit of tokens."""
 
 
 class GenerationFailed(Event, frozen=True):
@@ -293,10 +297,51 @@ class TextReceived(Event, frozen=True):
     """See `FinalTranscript`."""
     context: tuple[Chunk, ...] = ()
     """Passages of the documents about the message."""
+    key: str = ""
+    """The client's name for the message."""
+
+
+class UtteranceCommitted(Event, frozen=True):
+    """The client ended the caller's turn by hand: this utterance is one, and its words are to be found."""
+
+    utterance_id: int
+    onset_ms: float
+    """Time at which its audio began, on the call's clock."""
+
+
+class UtteranceCleared(Event, frozen=True):
+    """The client wants the open utterance to be forgotten."""
+
+
+class HistoryAdded(Event, frozen=True):
+    """The client adds a message to the conversation, which needs no answer of its own."""
+
+    message: Message
+    key: str
+    """The client's name for it."""
+    behind: str | None = None
+    """The key of the message behind which it is put. Empty: at the beginning. None: at the end."""
+
+
+class HistoryRemoved(Event, frozen=True):
+    """The client takes something out of the conversation."""
+
+    key: str
+    text: str = ""
+    """The words of it, where the message holds others, too."""
+
+
+class ReplyTruncated(Event, frozen=True):
+    """The client has played this much of a reply, and no more."""
+
+    reply_id: int
+    played_ms: float
 
 
 class ReplyRequested(Event, frozen=True):
     """The client asks for a reply now (`response.create`)."""
+
+    wish: ReplyWish = ReplyWish()
 
 
 class ReplyCancelled(Event, frozen=True):
@@ -307,6 +352,15 @@ class InstructionsChanged(Event, frozen=True):
     """The client gave the agent new instructions (`session.update`). They apply from the next generation on."""
 
     instructions: str
+
+
+class SettingsChanged(Event, frozen=True):
+    """The client changed rules of the call. None: they stay."""
+
+    endpointing: EndpointingRules | None = None
+    turns: TurnRules | None = None
+    replies: ReplyRules | None = None
+    memory: MemoryRules | None = None
 
 
 class Announce(Event, frozen=True):

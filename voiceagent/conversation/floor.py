@@ -32,7 +32,7 @@ SILENT = ("hushed", "paused")
 def react_to_onset(step: Step, utterance_id: int) -> None:
     """The caller begins to speak over the reply. A reply that was not heard yet is held."""
     reply, manners = step.spoken(), step.state.rules.manners
-    if reply is None:
+    if reply is None or not step.state.rules.turns.interruptible:
         return
     step.clear_timers([GO_ON])
     step.do(act.Attend(utterance_id))
@@ -194,6 +194,8 @@ def noise_goes_on(step: Step) -> None:
 def _nobody_is_there(step: Step) -> None:
     sayings, state = step.sayings, step.state.silence
     if state.check_ins == 0 and sayings.check_in and not state.ending:
+        if step.state.rules.turns.idle_ms:
+            step.do(act.CallerIdle(state.since_ms))
         silence.asked(step)
         begin_reply(step, NextReply("say", sayings.check_in, resumes=False))
     elif sayings.farewell and not state.ending:

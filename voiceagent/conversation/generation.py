@@ -31,6 +31,7 @@ from voiceagent.conversation.reply_lifecycle import (
     settle,
     speak_clauses,
 )
+from voiceagent.conversation.reply_wish import ReplyWish
 from voiceagent.conversation.silence import SILENCE
 from voiceagent.conversation.state import NextReply, Phase, Step
 from voiceagent.conversation.tool_runs import next_round, start_tool
@@ -48,7 +49,7 @@ def begin_reply(step: Step, wanted: NextReply) -> None:
         return
     text = step.state.replies.unheard_text if wanted.kind == "resume" else wanted.text
     if wanted.kind == "answer" or (wanted.kind == "ask_again" and step.state.caller_turn.unanswered):
-        _answer(step)
+        _answer(step, wanted.wish)
     elif wanted.kind == "put_through":
         _put_through(step)
     elif wanted.kind == "tell":
@@ -57,7 +58,7 @@ def begin_reply(step: Step, wanted: NextReply) -> None:
         _ask_again(step, wanted)
     elif text:
         _say(step, text, resumes=wanted.resumes)
-    elif step.state.caller_turn.unanswered:
+    elif step.state.caller_turn.unanswered and step.state.rules.turns.answers:
         _answer(step)
     elif step.state.silence.ending:
         end_call(step, step.state.silence.ending)
@@ -65,12 +66,17 @@ def begin_reply(step: Step, wanted: NextReply) -> None:
         go_idle(step, goes_on=wanted.kind == "resume")
 
 
-def _answer(step: Step) -> None:
-    """Let the language model answer what the caller said."""
+def _answer(step: Step, wish: ReplyWish | None = None) -> None:
+    """Let the language model answer what the caller said. `wish` is what a client wants of the reply."""
+    if wish is not None and wish.is_detached:
+        reply = make_live(step, _new_reply(step, 0, wish=wish))
+        announce_reply(step, reply)
+        generate(step, reply)
+        return
     said = step.state.caller_turn.unanswered
     if said:
         remember_words(step, said, step.state.caller_turn.context)
-    reply = make_live(step, Reply(step.state.replies.next_reply_id, step.state.memory.turns, answers_user=bool(said)))
+    reply = make_live(step, _new_reply(step, step.state.memory.turns, wish=wish, answers_user=bool(said)))
     announce_reply(step, reply)
     asked = confirmation_over(step)
     if step.state.caller_turn.refusal is not None:
@@ -81,6 +87,28 @@ def _answer(step: Step) -> None:
         start_tool(step, reply, confirmed)
     else:
         generate(step, reply)
+
+
+def _new_reply(
+    step: Step,
+    turn: int,
+    *,
+    wish: ReplyWish | None = None,
+    answers_user: bool = False,
+    resumes: bool = True,
+    puts_through: bool = False,
+) -> Reply:
+    """A reply with the next id, by the client's rules."""
+    rules = wish.rules if wish is not None and wish.rules is not None else step.state.rules.replies
+    return Reply(
+        step.state.replies.next_reply_id,
+        turn,
+        answers_user=answers_user,
+        resumes=resumes,
+        puts_through=puts_through,
+        wish=wish,
+        text_only=rules.text_only,
+    )
 
 
 def _refuse(step: Step, reply: Reply, refusal: ev.Refusal) -> None:
@@ -111,9 +139,11 @@ def _put_through(step: Step) -> None:
 
 def _say(step: Step, text: str, *, resumes: bool = True, puts_through: bool = False) -> None:
     """Say a given text without the language model."""
-    reply = make_live(step, Reply(step.state.replies.next_reply_id, 0, resumes=resumes, puts_through=puts_through))
+    reply = make_live(step, _new_reply(step, 0, resumes=resumes, puts_through=puts_through))
     announce_reply(step, reply)
     add_text(step, reply, text, final=True)
+    if reply.text_only:
+        end_if_complete(step)
 
 
 def _ask_again(step: Step, wanted: NextReply) -> None:
@@ -171,7 +201,10 @@ def generation_done(step: Step, event: ev.GenerationDone) -> None:
         return
     step.clear_timers(OF_A_GENERATION)
     reply = add_text(step, replace(reply, generating=False), "", final=True)
-    if all(clause.filler for clause in reply.clauses) and not reply.used_tools:
+    if event.cut_short:
+        revise(step, replace(reply, status="incomplete"))
+        end_if_complete(step)
+    elif all(clause.filler for clause in reply.clauses) and not reply.used_tools:
         fail_reply(step, "empty_reply", "the language model answered with nothing")
     else:
         next_round(step)

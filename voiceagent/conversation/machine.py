@@ -33,6 +33,7 @@ from msgspec import Struct
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import (
     caller_turn,
+    client_edits,
     floor,
     generation,
     memory,
@@ -78,6 +79,8 @@ def step(state: State, event: ev.Event) -> tuple[State, tuple[act.AnyAction, ...
     assert phase is state.phase or phase in row.next_phases, f"{type(event).__name__} took the call from {state.phase} to {phase}"
     if results_are_due(turn):
         begin_reply(turn, NextReply("tell"))
+    elif caller_turn.wish_is_due(turn):
+        caller_turn.grant_wish(turn)
     return turn.state, tuple(turn.actions)
 
 
@@ -195,9 +198,15 @@ TABLE: Mapping[type[ev.Event], Row] = dict(
         _row(ev.FinalTranscript,        LIVE,                    caller_turn.final,                    _ANSWERED),
         _row(ev.TextReceived,           LIVE,                    caller_turn.text_received),
         _row(ev.Summarised,             LIVE,                    _summarised),
-        _row(ev.ReplyRequested,         (_IDLE, *_REPLYING),     caller_turn.reply_requested,          _BEGUN),
+        _row(ev.UtteranceCommitted,     LIVE,                    caller_turn.utterance_committed,      _ANSWERED),
+        _row(ev.UtteranceCleared,       LIVE,                    caller_turn.utterance_cleared,        _ANSWERED),
+        _row(ev.HistoryAdded,           LIVE,                    client_edits.history_added),
+        _row(ev.HistoryRemoved,         LIVE,                    client_edits.history_removed),
+        _row(ev.ReplyTruncated,         LIVE,                    client_edits.reply_truncated,         (_IDLE,)),
+        _row(ev.ReplyRequested,         LIVE,                    caller_turn.reply_requested,          (_FINALISING, *_BEGUN)),
         _row(ev.ReplyCancelled,         _MADE,                   caller_turn.reply_cancelled,          (_IDLE,)),
         _row(ev.InstructionsChanged,    _NOT_ENDED,              caller_turn.instructions_changed),
+        _row(ev.SettingsChanged,        _NOT_ENDED,              caller_turn.settings_changed),
         _row(ev.TextDelta,              _MADE,                   generation.text_delta),
         _row(ev.ThoughtGenerated,       _MADE,                   generation.thought_generated),
         _row(ev.ToolCallBegun,          _MADE,                   generation.tool_call_begun),

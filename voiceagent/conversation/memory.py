@@ -6,7 +6,9 @@ a prefix cache must then be filled again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
@@ -14,30 +16,80 @@ from voiceagent.conversation.history import Message, estimated_tokens, turn_bord
 from voiceagent.conversation.state import Step
 
 
-def known_history(step: Step) -> tuple[Message, ...]:
-    """The beginning of every prompt: the instructions, the summary and the history."""
+def known_history(step: Step, own: str | None = None) -> tuple[Message, ...]:
+    """The beginning of every prompt: the instructions, the summary and the history. `own` are a reply's own instructions."""
     memory = step.state.memory
     earlier = f"{step.prompts.summary} {memory.summary}" if memory.summary else ""
-    instructions = "\n\n".join(part for part in (step.state.rules.instructions, earlier) if part)
-    return (*((Message("system", instructions),) if instructions else ()), *memory.history)
+    told = step.state.rules.instructions if own is None else own
+    added = (message.content for message in memory.history if message.role == "system")
+    instructions = "\n\n".join(part for part in (told, *added, earlier) if part)
+    said = (message for message in memory.history if message.role != "system")
+    return (*((Message("system", instructions),) if instructions else ()), *said)
 
 
-def remember(step: Step, messages: Iterable[Message]) -> None:
-    """Add messages to the history."""
-    step.change("memory", history=(*step.state.memory.history, *messages))
+def remember(step: Step, messages: Iterable[Message], keys: tuple[str, ...] = ()) -> None:
+    """Add messages to the history. `keys` are the client's names for what they hold."""
+    _put_in(step, len(step.state.memory.history), tuple(messages), keys)
 
 
-def remember_turn(step: Step, asked: Message) -> None:
+def remember_turn(step: Step, asked: Message, keys: tuple[str, ...]) -> None:
     """A turn of the caller begins with this message."""
-    remember(step, (asked,))
+    remember(step, (asked,), keys)
     step.change("memory", turns=step.state.memory.turns + 1)
 
 
-def take_back(step: Step) -> Message:
-    """Remove the last message from the history."""
-    *history, last = step.state.memory.history
-    step.change("memory", history=tuple(history))
-    return last
+def take_back(step: Step) -> tuple[Message, tuple[str, ...]]:
+    """Remove the last message from the history. Returns it and its keys."""
+    memory = step.state.memory
+    step.change("memory", history=memory.history[:-1], keys=memory.keys[:-1])
+    return memory.history[-1], memory.keys[-1]
+
+
+def insert(step: Step, message: Message, key: str, behind: str) -> None:
+    """Put a client's message behind the one that holds something of this name. Empty, or forgotten: at the beginning."""
+    places = [place for place, keys in enumerate(step.state.memory.keys, 1) if behind in keys]
+    _put_in(step, places[-1] if places and behind else 0, (message,), (key,))
+
+
+def remove(step: Step, key: str, text: str) -> None:
+    """Take out what has this name. A message that holds other things, too, loses only the words of it."""
+    memory = step.state.memory
+    kept: list[tuple[Message, tuple[str, ...]]] = []
+    for message, keys in zip(memory.history, memory.keys, strict=True):
+        if key not in keys:
+            kept.append((message, keys))
+            continue
+        others = tuple(one for one in keys if one != key)
+        if others:
+            kept.append((replace(message, content=" ".join(message.content.replace(text, "", 1).split())), others))
+    _rewrite(step, kept)
+
+
+def replace_reply(step: Step, key: str, messages: Iterable[Message]) -> None:
+    """Put these messages in place of those that hold the reply of this name."""
+    memory = step.state.memory
+    place = next((place for place, keys in enumerate(memory.keys) if key in keys), None)
+    if place is None:
+        return
+    _rewrite(step, [pair for pair in zip(memory.history, memory.keys, strict=True) if key not in pair[1]])
+    _put_in(step, place, tuple(messages), (key,))
+
+
+def _put_in(step: Step, place: int, messages: tuple[Message, ...], keys: tuple[str, ...]) -> None:
+    memory = step.state.memory
+    step.change(
+        "memory",
+        history=(*memory.history[:place], *messages, *memory.history[place:]),
+        keys=(*memory.keys[:place], *(keys for _ in messages), *memory.keys[place:]),
+        summarising=memory.summarising + (len(messages) if place < memory.summarising else 0),
+    )
+
+
+def _rewrite(step: Step, kept: Sequence[tuple[Message, tuple[str, ...]]]) -> None:
+    gone = len(step.state.memory.history) - len(kept)
+    summarising = max(0, step.state.memory.summarising - gone)
+    history, keys = tuple(message for message, _ in kept), tuple(one for _, one in kept)
+    step.change("memory", history=history, keys=keys, summarising=summarising)
 
 
 def rewrite_history(step: Step, rewritten: Callable[[Message], Message]) -> None:
@@ -69,7 +121,7 @@ def compact(step: Step) -> bool:
     most = state.rules.memory.long_history_tokens
     if state.memory.summarising or not most or estimated_tokens(state.memory.history) <= most:
         return False
-    border = turn_border(state.memory.history, 0.5)
+    border = turn_border(state.memory.history, 1.0 - state.rules.memory.kept_share)
     if not border:
         return False
     step.change("memory", summarising=border)
@@ -88,5 +140,6 @@ def take_summary(step: Step, event: ev.Summarised) -> None:
 
 
 def _forget_summarised(step: Step, summary: str) -> None:
-    left = step.state.memory.history[step.state.memory.summarising :]
-    step.change("memory", history=left, summary=summary, summarising=0, summarised=None)
+    border = step.state.memory.summarising
+    left, keys = step.state.memory.history[border:], step.state.memory.keys[border:]
+    step.change("memory", history=left, keys=keys, summary=summary, summarising=0, summarised=None)

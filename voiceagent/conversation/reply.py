@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from voiceagent.conversation.clauses import end_wait_ms, split_clauses
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.conversation.history import Chunk, Message, ToolCall
+from voiceagent.conversation.reply_wish import ReplyWish
 from voiceagent.turn_taking.language import Language, Prompts
 
 
@@ -93,6 +94,19 @@ class Reply(Struct, frozen=True):
     """True if the first round holds results of earlier replies' tools, which this reply passes on."""
     puts_through: bool = False
     """True if the caller is put through to a person once the reply is over."""
+    wish: ReplyWish | None = None
+    """The client's wish that it fulfils."""
+    text_only: bool = False
+    """True if it is written and not spoken."""
+    prompt_tokens: int = 0
+    """Number of tokens in its prompts, as an estimate."""
+    truncated_ms: float | None = None
+    """The audio of it that the client has played, if the client says so."""
+
+    @property
+    def is_detached(self) -> bool:
+        """True if it is no part of the conversation."""
+        return self.wish is not None and self.wish.is_detached
 
     @property
     def heard(self) -> str:
@@ -204,6 +218,21 @@ class Reply(Struct, frozen=True):
                 clauses[earlier] = replace(before, played_ms=before.duration_ms)
         clauses[index] = replace(clauses[index], played_ms=max(clauses[index].played_ms, played_ms))
         return replace(self, clauses=tuple(clauses))
+
+    def heard_until(self, played_ms: float) -> Reply:
+        """The reply as if the caller had heard no more than this much of its audio."""
+        clauses, left_ms = list(self.clauses), played_ms
+        for index, clause in enumerate(clauses):
+            kept_ms = min(clause.played_ms, left_ms)
+            left_ms = max(0.0, left_ms - clause.duration_ms)
+            if kept_ms < clause.played_ms:
+                clauses[index] = replace(clause, played_ms=kept_ms)
+        return replace(self, clauses=tuple(clauses))
+
+    def written(self, first: int) -> Reply:
+        """The reply with its clauses from the first of these on as text that the client has."""
+        later = tuple(replace(clause, ready=True) for clause in self.clauses[first:])
+        return replace(self, clauses=(*self.clauses[:first], *later))
 
     def heard_differs(self, before: Reply) -> bool:
         """Returns whether the caller has heard other words than in `before`, which has the same clauses."""

@@ -10,9 +10,11 @@ from msgspec.structs import replace
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import caller_words, silence
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.history import Chunk
-from voiceagent.conversation.memory import known_history, make_room, remember, remember_turn, take_back
+from voiceagent.conversation.history import Chunk, Message, estimated_tokens
+from voiceagent.conversation.memory import known_history, make_room, remember, remember_turn, replace_reply, take_back
 from voiceagent.conversation.reply import Reply
+from voiceagent.conversation.reply_wish import ReplyWish
+from voiceagent.conversation.rules import ReplyRules
 from voiceagent.conversation.state import NextReply, Phase, Step
 from voiceagent.conversation.tools import (
     confirmation_over,
@@ -66,7 +68,7 @@ def remember_words(step: Step, said: str, context: tuple[Chunk, ...]) -> None:
         let_results_be(step)
         if is_dismissal(step, said):
             drop_lookups(step)
-    remember_turn(step, step.asked(said, context))
+    remember_turn(step, step.asked(said, context), step.state.caller_turn.keys)
     caller_words.words_answered(step)
 
 
@@ -74,17 +76,29 @@ def announce_reply(step: Step, reply: Reply) -> None:
     """The reply answers a committed turn. Tell the client."""
     step.change("replies", unheard_text="", offers_person=False)
     step.change("speculation", replies=0, tokens=0)
-    step.do(act.ReplyStarted(reply.reply_id, reply.turn))
+    key = reply.wish.key if reply.wish is not None else ""
+    step.do(act.ReplyStarted(reply.reply_id, reply.turn, key, reply.text_only, reply.is_detached))
 
 
 def generate(step: Step, reply: Reply) -> None:
     """Start a generation of the language model for the reply."""
     asked = (step.asked(reply.assumed_text, reply.context),) if reply.assumed_text else ()
-    revise(step, replace(reply, generating=True))
-    messages = (*known_history(step), *asked, *reply.messages(step.prompts, as_heard=False))
-    step.do(act.Generate(reply.reply_id, messages, bool(reply.assumed_text)))
+    messages = (*_prompt_of(step, reply), *asked, *reply.messages(step.prompts, as_heard=False))
+    revise(step, replace(reply, generating=True, prompt_tokens=reply.prompt_tokens + round(estimated_tokens(messages))))
+    rules = reply.wish.rules if reply.wish is not None and reply.wish.rules is not None else step.state.rules.replies
+    step.do(act.Generate(reply.reply_id, messages, bool(reply.assumed_text), None if rules == ReplyRules() else rules))
     if not reply.assumed_text:
         await_model(step)
+
+
+def _prompt_of(step: Step, reply: Reply) -> tuple[Message, ...]:
+    """The beginning of the reply's prompts: the conversation, or what the client gave in its place."""
+    wish = reply.wish or ReplyWish()
+    known = known_history(step, wish.instructions)
+    if wish.input is not None:
+        return (*(message for message in known[:1] if message.role == "system"), *wish.input)
+    unanswered = step.state.caller_turn.unanswered if wish.is_detached else ""
+    return (*known, *((step.asked(unanswered, ()),) if unanswered else ()))
 
 
 def await_model(step: Step) -> None:
@@ -102,9 +116,13 @@ def add_text(step: Step, reply: Reply, text: str, *, final: bool) -> Reply:
 def speak_clauses(step: Step, reply: Reply, pieces: tuple[str, ...]) -> Reply:
     """Have the reply's last clauses, which are new, synthesised. A speculative reply has only its first clause synthesised, and
     the client gets no event."""
-    revise(step, reply)
     first = len(reply.clauses) - len(pieces)
+    reply = reply.written(first) if reply.text_only else reply
+    revise(step, reply)
     for index, text in enumerate(pieces, start=first):
+        if reply.text_only:
+            step.do(act.ReplyText(reply.reply_id, index, text))
+            continue
         if not reply.assumed_text:
             step.do(act.Speak(reply.reply_id, index, text), act.ReplyText(reply.reply_id, index, text))
         elif index == 0:
@@ -167,15 +185,63 @@ def settle(step: Step, event: ev.PlayoutStopped) -> bool:
 
 def _remember_cancelled(step: Step, cancelled: Reply) -> None:
     interrupted = cancelled.status == "interrupted"
-    if interrupted and cancelled.answers_user and not cancelled.heard and not left_effects(step, cancelled):
-        caller_words.words_unanswered(step, take_back(step))
+    if cancelled.truncated_ms is not None:
+        cancelled = cancelled.heard_until(cancelled.truncated_ms)
+    if cancelled.is_detached:
+        pass
+    elif interrupted and _is_unheard_answer(step, cancelled) and not left_effects(step, cancelled):
+        caller_words.words_unanswered(step, *take_back(step))
     else:
-        remember(step, keep_untold(step, cancelled).messages(step.prompts, as_heard=True))
+        _remember_reply(step, keep_untold(step, cancelled))
         rest = cancelled.unheard if cancelled.resumes else step.state.replies.unheard_text
-        keep_rest(step, rest if interrupted else "")
+        keep_rest(step, rest if interrupted and cancelled.truncated_ms is None else "")
+    _count(step, cancelled)
     step.do(act.ReplyEnded(cancelled.reply_id, cancelled.status, cancelled.heard, cancelled.unheard))
     if cancelled.puts_through and step.state.phase is not Phase.ENDED:
         put_caller_through(step)
+
+
+def _is_unheard_answer(step: Step, reply: Reply) -> bool:
+    """Returns whether the caller heard nothing of the answer to the last message. The client may have changed what that is."""
+    history = step.state.memory.history
+    return reply.answers_user and not reply.heard and bool(history) and history[-1].role == "user"
+
+
+def _remember_reply(step: Step, reply: Reply) -> None:
+    """The reply is over: put what was heard of it into the history."""
+    if reply.is_detached:
+        return
+    remember(step, reply.messages(step.prompts, as_heard=True), (key_of_reply(reply.reply_id),))
+    step.change("replies", last=reply)
+
+
+def key_of_reply(reply_id: int) -> str:
+    """The name of a reply's messages in the history."""
+    return f"reply {reply_id}"
+
+
+def _count(step: Step, reply: Reply) -> None:
+    if reply.prompt_tokens:
+        step.do(act.ReplyCounted(reply.reply_id, reply.prompt_tokens, reply.tokens))
+
+
+def truncate(step: Step, reply_id: int, played_ms: float) -> None:
+    """The client has played this much of a reply. A live one ends there. Of one that is over, the history holds no more."""
+    replies = step.state.replies
+    reply = step.spoken()
+    if reply is not None and reply.reply_id == reply_id:
+        revise(step, replace(reply, truncated_ms=played_ms, tells=False))
+        cancel_reply(step, "interrupted" if step.state.phase is Phase.HEARING else "cancelled")
+        plan_next(step, None)
+        if step.state.phase in FLOOR_IS_THE_AGENTS:
+            go_idle(step)
+    elif replies.cancelling is not None and replies.cancelling.reply_id == reply_id:
+        step.change("replies", cancelling=replace(replies.cancelling, truncated_ms=played_ms))
+    elif replies.last is not None and replies.last.reply_id == reply_id:
+        cut = replace(replies.last.heard_until(played_ms), status="interrupted")
+        step.change("replies", last=cut)
+        replace_reply(step, key_of_reply(reply_id), cut.messages(step.prompts, as_heard=True))
+        step.do(act.ReplyCorrected(reply_id, cut.heard))
 
 
 def go_idle(step: Step, *, goes_on: bool = False) -> None:
@@ -211,8 +277,9 @@ def end_if_complete(step: Step) -> None:
     done = replace(reply, status="completed" if reply.status == "live" else reply.status)
     step.clear_timers(OF_A_REPLY)
     step.put(reply=None)
-    remember(step, done.messages(step.prompts, as_heard=True))
+    _remember_reply(step, done)
     end_speculative_calls(step)
+    _count(step, done)
     step.do(act.ReplyEnded(done.reply_id, done.status, done.heard, done.unheard))
     if done.resumes:
         silence.agent_spoke(step)

@@ -116,6 +116,34 @@ class MemoryRules(Struct, frozen=True, forbid_unknown_fields=True):
     long_history_tokens: int = 6000
     """An estimate in tokens. The older half of a longer history is left out or summarised. 0: never."""
     summarise: bool = False
+    kept_share: float = 0.5
+    """The share of a long history that stays."""
+
+
+class TurnRules(Struct, frozen=True, forbid_unknown_fields=True):
+    """The client's rules for the caller's turns."""
+
+    answers: bool = True
+    """True if a reply follows a turn by itself. If not, the client asks for each reply."""
+    interruptible: bool = True
+    """True if the caller's speech may stop the agent's."""
+    listens_only: bool = False
+    """True if the agent never speaks by itself, not even because of a long silence."""
+    idle_ms: float = 0.0
+    """The silence after a reply after which the agent asks whether the caller is still there. 0: the silence time."""
+
+
+class ReplyRules(Struct, frozen=True, forbid_unknown_fields=True):
+    """The client's rules for replies."""
+
+    text_only: bool = False
+    """True if a reply is written and not spoken."""
+    max_tokens: int = 0
+    """The most tokens of a generation; 0: no limit."""
+    uses_tools: bool = True
+    """False if the language model is offered no tools."""
+    client_tools: tuple[str, ...] | None = None
+    """The names of the client's tools that the language model is offered. None: those of the session."""
 
 
 class Rules(Struct, frozen=True, forbid_unknown_fields=True):
@@ -137,6 +165,8 @@ class Rules(Struct, frozen=True, forbid_unknown_fields=True):
     endpointing: EndpointingRules = EndpointingRules()
     speculation: SpeculationRules = SpeculationRules()
     memory: MemoryRules = MemoryRules()
+    turns: TurnRules = TurnRules()
+    replies: ReplyRules = ReplyRules()
     puts_through: bool = False
     """True if a caller who asks for a person is put through to one."""
     manners: Manners = EAGER

@@ -67,15 +67,24 @@ def end_after_reply(step: Step, reason: str) -> None:
 
 def await_caller(step: Step) -> None:
     """Wait for what is left of the silence time."""
-    timeout_ms = step.state.rules.limits.silence_timeout_ms
+    timeout_ms = _timeout_ms(step)
     if timeout_ms:
         step.set_timer(SILENCE, max(1.0, step.state.silence.since_ms + timeout_ms - step.at_ms))
 
 
 def is_over(step: Step) -> bool:
     """Returns whether nobody has spoken for the silence time."""
-    timeout_ms = step.state.rules.limits.silence_timeout_ms
+    timeout_ms = _timeout_ms(step)
     return timeout_ms > 0 and step.at_ms >= step.state.silence.since_ms + timeout_ms
+
+
+def _timeout_ms(step: Step) -> float:
+    """The silence time. The client may want the agent to speak again sooner; then it does so once."""
+    rules = step.state.rules
+    if rules.turns.listens_only:
+        return 0.0
+    asks_sooner = rules.turns.idle_ms and step.state.silence.check_ins == 0
+    return rules.turns.idle_ms if asks_sooner else rules.limits.silence_timeout_ms
 
 
 def _words_were_within(step: Step, silence_times: int) -> bool:

@@ -38,6 +38,8 @@ def speculate(step: Step) -> None:
     state, pause = step.state, step.state.utterance.pause
     if pause is None or not pause.text or state.reply is not None or state.replies.cancelling is not None:
         return
+    if not state.rules.turns.answers or state.rules.replies.text_only or state.caller_turn.wish is not None:
+        return
     if state.tools.confirming is not None or state.caller_turn.awaiting_final or not is_affordable(step, pause.load):
         return
     if pause.refusal is not None or state.caller_turn.refusal is not None:

@@ -14,6 +14,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation.events import Refusal
 from voiceagent.conversation.history import Chunk, Message, ToolCall
 from voiceagent.conversation.reply import Reply, ToolRun
+from voiceagent.conversation.reply_wish import ReplyWish
 from voiceagent.conversation.rules import Rules
 from voiceagent.turn_taking.language import Language, Prompts, Sayings
 from voiceagent.turn_taking.languages import LANGUAGES, language
@@ -54,6 +55,8 @@ class NextReply(Struct, frozen=True):
     """See `Reply.resumes`."""
     offers_person: bool = False
     """True if the text asks whether the caller wants to be put through to a person."""
+    wish: ReplyWish | None = None
+    """The client's wish for an answer."""
 
 
 class Pause(Struct, frozen=True):
@@ -106,6 +109,8 @@ class Memory(Struct, frozen=True):
 
     history: tuple[Message, ...] = ()
     """The messages, without the system message. The text of an assistant's message is what the caller heard."""
+    keys: tuple[tuple[str, ...], ...] = ()
+    """The client's names for what each message of the history holds."""
     turns: int = 0
     """Number of turns the caller has taken, with those that are no longer in the history."""
     summary: str = ""
@@ -121,6 +126,10 @@ class CallerTurn(Struct, frozen=True):
 
     unanswered: str = ""
     """The words that are in no message of the history yet, without those of the open utterance."""
+    keys: tuple[str, ...] = ()
+    """The client's names for what these words are."""
+    wish: ReplyWish | None = None
+    """The client's wish for a reply that begins as soon as it can."""
     awaiting_final: frozenset[int] = frozenset()
     """The endpointed utterances whose final transcript has not come yet."""
     context: tuple[Chunk, ...] = ()
@@ -168,6 +177,8 @@ class Replies(Struct, frozen=True):
     next_reply_id: int = 1
     offers_person: bool = False
     """True if the latest reply asked whether the caller wants to be put through to a person."""
+    last: Reply | None = None
+    """The last reply that was spoken and is over."""
     putting_through: bool = False
     """True while the caller is being put through to a person: then nobody asks whether they are still there."""
 

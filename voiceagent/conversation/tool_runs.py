@@ -245,7 +245,7 @@ def bridge_is_due(step: Step) -> None:
 
 def say_filler(step: Step, reply: Reply, lines: tuple[str, ...]) -> bool:
     """Say the next of the lines. Returns False if there is none."""
-    if not lines:
+    if not lines or reply.text_only:
         return False
     text = next_filler(step, lines)
     speak_clauses(step, reply.with_filler(text), (text,))

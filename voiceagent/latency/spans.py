@@ -54,6 +54,7 @@ class LegKind(StrEnum):
     """The way by which a call came. The values stand behind a profile's name in `latency_budgets.yaml`, and in reports."""
 
     WEBRTC = "webrtc"
+    WEBSOCKET = "websocket"
     TELEPHONE = "telephone"
 
 

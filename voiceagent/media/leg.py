@@ -75,6 +75,18 @@ class Leg(Protocol):
         ...
 
 
+class Sideband(Protocol):
+    """A second connection to a call's events, without audio."""
+
+    def client_events(self) -> AsyncIterator[str]:
+        """The text messages of its client, in order; ends when the connection does."""
+        ...
+
+    def send_event(self, event: dict[str, object]) -> None:
+        """Send one JSON event to its client."""
+        ...
+
+
 class LegWrapper(Leg):
     """Forwards everything to another leg. Subclasses change what passes between that leg and its call."""
 

@@ -109,6 +109,10 @@ class Playout:
         """Audio that waits to be sent, in milliseconds."""
         return self._queued_samples * 1000.0 / PLAYED_HZ
 
+    def is_paused(self, reply_id: int) -> bool:
+        """True while nothing of the reply is sent for now."""
+        return reply_id in self._paused
+
     @property
     def idle(self) -> bool:
         """True while there is nothing to play."""

@@ -1,159 +1,123 @@
-"""Events of a client on the event channel: the subset of the OpenAI Realtime client events that a spoken call needs. `decode`
-takes one text message and gives a typed event, or raises ProtocolError with one clear line."""
+"""Events of a client, without their names on the wire: what a client may ask of a session. A dialect reads them."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
 from voiceagent.errors import ProtocolError
+from voiceagent.json_types import JsonObject
 
-MAX_EVENT_CHARACTERS = 65_536
 MAX_TEXT_CHARACTERS = 4_000
 
 
-class ClientEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all client events. Unknown fields are ignored."""
+class ClientEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of all client events."""
+
+    carries_audio: ClassVar[bool] = False
 
     event_id: str | None = None
 
 
-class SessionUpdate(ClientEvent, frozen=True, tag="session.update"):
+class SessionUpdate(ClientEvent, frozen=True):
     """Change the session; merged deeply into it."""
 
     session: dict[str, object]
 
 
-class TextPart(msgspec.Struct, frozen=True, tag="input_text"):
-    """Typed text."""
+class NewMessage(msgspec.Struct, frozen=True):
+    """A message that the client adds: typed by the caller, or of the conversation before the call."""
 
-    text: Annotated[str, msgspec.Meta(max_length=MAX_TEXT_CHARACTERS)]
-
-
-class UserMessage(msgspec.Struct, frozen=True, tag="message"):
-    """A message that the caller typed."""
-
-    role: Literal["user"]
-    content: Annotated[tuple[TextPart, ...], msgspec.Meta(min_length=1, max_length=16)]
-    id: Annotated[str, msgspec.Meta(max_length=64)] | None = None
+    role: Literal["user", "assistant", "system"]
+    texts: tuple[str, ...]
+    id: str | None = None
 
 
-class FunctionOutput(msgspec.Struct, frozen=True, tag="function_call_output"):
+class NewFunctionCall(msgspec.Struct, frozen=True):
+    """A tool call of the conversation before the call."""
+
+    name: str
+    arguments: str
+    call_id: str
+    id: str | None = None
+
+
+class NewFunctionOutput(msgspec.Struct, frozen=True):
     """A tool's result."""
 
-    call_id: Annotated[str, msgspec.Meta(max_length=64)]
+    call_id: str
     output: str
-    id: Annotated[str, msgspec.Meta(max_length=64)] | None = None
+    id: str | None = None
 
 
-class ItemCreate(ClientEvent, frozen=True, tag="conversation.item.create"):
-    """Add an item to the conversation. It is added at the end, whatever `previous_item_id` says."""
-
-    item: UserMessage | FunctionOutput
+NewItem = NewMessage | NewFunctionCall | NewFunctionOutput
 
 
-class ItemRetrieve(ClientEvent, frozen=True, tag="conversation.item.retrieve"):
+class ItemCreate(ClientEvent, frozen=True):
+    """Add an item to the conversation: behind `previous_item_id`, at the beginning, or at the end where it is left out."""
+
+    item: NewItem
+    previous_item_id: str | None = None
+
+
+class ItemRetrieve(ClientEvent, frozen=True):
     """Ask for an item."""
 
     item_id: str
 
 
-class ItemDelete(ClientEvent, frozen=True, tag="conversation.item.delete"):
-    """Forget an item."""
+class ItemDelete(ClientEvent, frozen=True):
+    """Take an item out of the conversation."""
 
     item_id: str
 
 
-class ItemTruncate(ClientEvent, frozen=True, tag="conversation.item.truncate"):
-    """Cut an item of the agent at what was played. Acknowledged; the server knows exactly what was heard anyway."""
+class ItemTruncate(ClientEvent, frozen=True):
+    """Cut a message of the agent at what was played of it."""
 
     item_id: str
-    audio_end_ms: Annotated[int, msgspec.Meta(ge=0)]
-    content_index: Annotated[int, msgspec.Meta(ge=0)] = 0
+    content_index: int
+    audio_end_ms: int
 
 
-class ResponseCreate(ClientEvent, frozen=True, tag="response.create"):
+class ResponseCreate(ClientEvent, frozen=True):
     """Ask for a reply now."""
 
+    response: JsonObject = {}
 
-class ResponseCancel(ClientEvent, frozen=True, tag="response.cancel"):
+
+class ResponseCancel(ClientEvent, frozen=True):
     """Stop the current reply."""
 
     response_id: str | None = None
 
 
-class PlayoutClear(ClientEvent, frozen=True, tag="output_audio_buffer.clear"):
+class PlayoutClear(ClientEvent, frozen=True):
     """Stop speaking."""
 
 
-class AudioAppend(ClientEvent, frozen=True, tag="input_audio_buffer.append"):
-    """Audio by event; over WebRTC audio comes by RTP instead."""
+class AudioAppend(ClientEvent, frozen=True):
+    """More of the caller's audio, where it comes by event."""
+
+    carries_audio: ClassVar[bool] = True
+
+    audio: str
 
 
-class AudioCommit(ClientEvent, frozen=True, tag="input_audio_buffer.commit"):
-    """End the utterance by hand; the server's VAD does that."""
+class AudioCommit(ClientEvent, frozen=True):
+    """The utterance ends here."""
 
 
-class AudioClear(ClientEvent, frozen=True, tag="input_audio_buffer.clear"):
+class AudioClear(ClientEvent, frozen=True):
     """Forget the open utterance's audio."""
 
 
-_KINDS: tuple[type[ClientEvent], ...] = (
-    SessionUpdate,
-    ItemCreate,
-    ItemRetrieve,
-    ItemDelete,
-    ItemTruncate,
-    ResponseCreate,
-    ResponseCancel,
-    PlayoutClear,
-    AudioAppend,
-    AudioCommit,
-    AudioClear,
-)
-_BY_TYPE: dict[str, type[ClientEvent]] = {str(kind.__struct_config__.tag): kind for kind in _KINDS}
-
-
 class ClientEventError(ProtocolError):
-    """A client event that cannot be used. `code` and `param` go into the `error` event, as does the client's `event_id`."""
+    """A client event that cannot be used. `code` and `param` go into the error, as does the client's `event_id`."""
 
     def __init__(self, message: str, *, code: str, param: str | None = None, event_id: str | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.param = param
         self.event_id = event_id
-
-
-def decode(text: str) -> ClientEvent:
-    """Read one client event. Raises ClientEventError for text that is too long, is not JSON, or is no known event."""
-    if len(text) > MAX_EVENT_CHARACTERS:
-        raise ClientEventError(
-            f"The event has {len(text)} characters, at most {MAX_EVENT_CHARACTERS} are accepted; send less at once.",
-            code="event_too_large",
-        )
-    try:
-        raw = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise ClientEventError(f"The event is not valid JSON ({error}); send one JSON object.", code="invalid_json") from error
-    if not isinstance(raw, dict):
-        raise ClientEventError(f"The event is a JSON {type(raw).__name__}, expected an object.", code="invalid_json")
-    event_id = raw.get("event_id") if isinstance(raw.get("event_id"), str) else None
-    name = raw.get("type")
-    kind = _BY_TYPE.get(name) if isinstance(name, str) else None
-    if kind is None:
-        shown = repr(name)[:80]
-        known = ", ".join(sorted(_BY_TYPE))
-        raise ClientEventError(
-            f"The event type {shown} is not known; expected one of {known}.",
-            code="unknown_event",
-            param="type",
-            event_id=event_id,
-        )
-    try:
-        return msgspec.convert(raw, kind)
-    except (msgspec.ValidationError, RecursionError) as error:
-        problem, _, path = str(error).partition(" - at `$")
-        raise ClientEventError(
-            f"{name}: {problem}.", code="invalid_value", param=path.strip(".`") or None, event_id=event_id
-        ) from error

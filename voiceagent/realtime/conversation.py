@@ -1,10 +1,9 @@
-"""The items of a call in the order in which they were added, and the ids that connect events. Bounded: the oldest items are
-forgotten first, which only `conversation.item.retrieve` can notice."""
+"""The items of a call in the order of the conversation, and the ids that connect events. Bounded: the oldest items are forgotten
+first. Then only asking for them shows that."""
 
 from __future__ import annotations
 
 import secrets
-from collections import OrderedDict
 from collections.abc import Callable
 
 from voiceagent.realtime.items import Item
@@ -14,6 +13,8 @@ MAX_ITEMS = 256
 
 NewId = Callable[[str], str]
 """Makes an id from its prefix: `new_id("item")` gives `item_5f…`."""
+FIRST = "root"
+"""Stands for the place before all items."""
 
 
 def random_id(prefix: str) -> str:
@@ -22,23 +23,37 @@ def random_id(prefix: str) -> str:
 
 
 class ItemList:
-    """The items, each with the id of the previous one."""
+    """The items in order, each with the id of the one that was before it when it was added."""
 
     def __init__(self, new_id: NewId = random_id) -> None:
         self.new_id = new_id
-        self.last_id: str | None = None
-        self._items: OrderedDict[str, Item] = OrderedDict()
+        self._order: list[str] = []
+        self._items: dict[str, Item] = {}
         self._previous: dict[str, str | None] = {}
 
-    def add(self, item: Item) -> ItemAdded:
-        """Append an item."""
-        previous = self.last_id
+    @property
+    def last_id(self) -> str | None:
+        """The id of the last item."""
+        return self._order[-1] if self._order else None
+
+    def is_last(self, item_id: str) -> bool:
+        """True when no item is behind this one; also for `FIRST` while there is none."""
+        return item_id == (self.last_id or FIRST)
+
+    def before(self, item_id: str) -> str:
+        """The id of the item before this one, or `FIRST`."""
+        place = self._order.index(item_id)
+        return self._order[place - 1] if place else FIRST
+
+    def add(self, item: Item, behind: str | None = None) -> ItemAdded:
+        """Add an item: behind another one, at the beginning (`FIRST`), or at the end."""
+        place = len(self._order) if behind is None else 0 if behind == FIRST else self._order.index(behind) + 1
+        previous = self._order[place - 1] if place else None
+        self._order.insert(place, item.id)
         self._items[item.id] = item
         self._previous[item.id] = previous
-        self.last_id = item.id
-        while len(self._items) > MAX_ITEMS:
-            oldest, _ = self._items.popitem(last=False)
-            del self._previous[oldest]
+        while len(self._order) > MAX_ITEMS:
+            self._forget(self._order[0])
         return ItemAdded(item=item, previous_item_id=previous)
 
     def done(self, item: Item) -> ItemDone:
@@ -54,3 +69,11 @@ class ItemList:
     def get(self, item_id: str) -> Item | None:
         """The current item; None when it is unknown or was forgotten."""
         return self._items.get(item_id)
+
+    def remove(self, item_id: str) -> None:
+        """Take a known item out."""
+        self._forget(item_id)
+
+    def _forget(self, item_id: str) -> None:
+        self._order.remove(item_id)
+        del self._items[item_id], self._previous[item_id]

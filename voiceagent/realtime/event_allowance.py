@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from voiceagent.realtime.server_events import RateLimit
 from voiceagent.token_bucket import TokenBucket
 
 EVENTS_PER_S, EVENTS_AT_ONCE = 20.0, 100.0
@@ -56,6 +57,12 @@ class EventAllowance:
             return AllowanceVerdict.REFUSED
         self._told_s = now_s
         return AllowanceVerdict.TOLD
+
+    def limits(self, at_ms: float) -> tuple[RateLimit, ...]:
+        """The client's limit on work of the language model, and what is left of it."""
+        left = max(0.0, self._work.left(at_ms / 1000.0))
+        until_full_s = round((WORK_AT_ONCE - left) / WORK_PER_S, 3)
+        return (RateLimit("requests", int(WORK_AT_ONCE), int(left), until_full_s),)
 
     def is_strained(self, at_ms: float) -> bool:
         """True shortly after an event of the client was refused."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from voiceagent.json_types import JsonObject
 from voiceagent.realtime.server_events import ErrorDetails
@@ -48,6 +48,10 @@ class FixedSettings:
             return changes, ()
         refused: list[str] = []
         return self._without(changes, now, "", refused), tuple(refused)
+
+    def among(self, paths: Iterable[str]) -> str:
+        """The first fixed setting among these; empty if none is."""
+        return next((path for path in paths if path in self._names), "")
 
     def _without(self, changes: JsonObject, now: object, before: str, refused: list[str]) -> JsonObject:
         kept: JsonObject = {}

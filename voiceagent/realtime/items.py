@@ -1,4 +1,4 @@
-"""Conversation items as the OpenAI Realtime protocol writes them: what a message or a tool call looks like on the wire."""
+"""The items of a conversation: messages and tool calls, as a client sees them."""
 
 from __future__ import annotations
 
@@ -9,41 +9,47 @@ import msgspec
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 
 
-class InputText(msgspec.Struct, frozen=True, tag="input_text"):
-    """Text that the caller typed."""
+class InputText(msgspec.Struct, frozen=True):
+    """Text that the client wrote: typed by the caller, or for the agent."""
 
     text: str
 
 
-class InputAudio(msgspec.Struct, frozen=True, tag="input_audio"):
+class InputAudio(msgspec.Struct, frozen=True):
     """Speech of the caller; `transcript` is None until the final decode."""
 
     transcript: str | None = None
 
 
-class OutputAudio(msgspec.Struct, frozen=True, tag="output_audio"):
+class OutputAudio(msgspec.Struct, frozen=True):
     """Speech of the agent, as text."""
 
     transcript: str
 
 
-class MessageItem(msgspec.Struct, frozen=True, tag="message"):
-    """Something the caller or the agent said or typed."""
+class OutputText(msgspec.Struct, frozen=True):
+    """Text of the agent that is not spoken."""
+
+    text: str
+
+
+class MessageItem(msgspec.Struct, frozen=True):
+    """Something the caller or the agent said or typed, or a line for the agent."""
 
     id: str
-    role: Literal["user", "assistant"]
+    role: Literal["user", "assistant", "system"]
     status: ItemStatus
-    content: tuple[InputText | InputAudio | OutputAudio, ...]
+    content: tuple[InputText | InputAudio | OutputAudio | OutputText, ...]
     object: str = "realtime.item"
 
 
-class ToolFailure(msgspec.Struct, frozen=True, tag="tool_execution_error"):
+class ToolFailure(msgspec.Struct, frozen=True):
     """The reason why a tool failed."""
 
     message: str
 
 
-class ToolCallItem(msgspec.Struct, frozen=True, tag="mcp_call"):
+class ToolCallItem(msgspec.Struct, frozen=True):
     """A tool that the SERVER runs. The protocol's name for that is an MCP call. A `function_call` item would ask the client to
     run the tool, and ordinary clients do so as soon as they see one."""
 
@@ -53,11 +59,12 @@ class ToolCallItem(msgspec.Struct, frozen=True, tag="mcp_call"):
     """A JSON object as text."""
     output: str | None = None
     error: ToolFailure | None = None
+    status: ItemStatus = "in_progress"
     server_label: str = "voiceagent"
     approval_request_id: str | None = None
 
 
-class FunctionCallItem(msgspec.Struct, frozen=True, tag="function_call"):
+class FunctionCallItem(msgspec.Struct, frozen=True):
     """A tool that the CLIENT must run: one that it offered itself. It answers with a `function_call_output`."""
 
     id: str
@@ -69,7 +76,7 @@ class FunctionCallItem(msgspec.Struct, frozen=True, tag="function_call"):
     object: str = "realtime.item"
 
 
-class FunctionOutputItem(msgspec.Struct, frozen=True, tag="function_call_output"):
+class FunctionOutputItem(msgspec.Struct, frozen=True):
     """A tool's result that the client sent."""
 
     id: str

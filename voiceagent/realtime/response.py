@@ -4,13 +4,23 @@ asks the client to run a tool is done before the reply is (`hand_over`), perhaps
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 import msgspec
 
+from voiceagent.json_types import JsonObject
 from voiceagent.realtime.conversation import ItemList
-from voiceagent.realtime.items import FunctionCallItem, Item, MessageItem, OutputAudio, ToolCallItem, ToolFailure
+from voiceagent.realtime.items import (
+    FunctionCallItem,
+    Item,
+    MessageItem,
+    OutputAudio,
+    OutputText,
+    ToolCallItem,
+    ToolFailure,
+)
 from voiceagent.realtime.server_events import (
     AudioPart,
     ContentPartAdded,
@@ -19,6 +29,7 @@ from voiceagent.realtime.server_events import (
     FunctionArgumentsDone,
     Heard,
     ItemTruncated,
+    OutputAudioDelta,
     OutputAudioDone,
     OutputItemAdded,
     OutputItemDone,
@@ -29,20 +40,25 @@ from voiceagent.realtime.server_events import (
     ResponseCreated,
     ResponseDone,
     ResponseStatusDetails,
+    ResponseUsage,
     ServerEvent,
+    TextPart,
     ToolArgumentsDelta,
     ToolArgumentsDone,
     ToolCompleted,
     ToolFailed,
-    ToolInProgress,
     ToolProgress,
     TranscriptDelta,
     TranscriptDone,
+    WrittenDelta,
+    WrittenDone,
 )
 
 MAX_TOOL_CALLS = 64
 
-Status = Literal["in_progress", "completed", "cancelled", "failed"]
+Status = Literal["in_progress", "completed", "cancelled", "failed", "incomplete"]
+_FINAL: Mapping[str, Status] = {"completed": "completed", "failed": "failed", "incomplete": "incomplete"}
+"""The final status by that of the reply. Any other is cancelled."""
 
 
 @dataclass(slots=True)
@@ -81,10 +97,27 @@ class _ToolPlace(TypedDict):
     output_index: int
 
 
+class ResponseShape(msgspec.Struct, frozen=True):
+    """The form of a reply's responses."""
+
+    text_only: bool = False
+    is_detached: bool = False
+    """True when it is no part of the conversation."""
+    metadata: JsonObject | None = None
+    max_tokens: int | None = None
+    by_events: bool = False
+    """True when its audio goes by events, and the client plays it by itself."""
+
+
 class OpenResponse:
     """The client's view of a response. `response_id` and `item_id` stay the same for its whole life."""
 
-    def __init__(self, conversation: ItemList, conversation_id: str) -> None:
+    def __init__(self, conversation: ItemList, conversation_id: str, shape: ResponseShape) -> None:
+        self.usage: ResponseUsage | None = None
+        self.truncated_ms: int | None = None
+        """The audio that the client says it has played."""
+        self._shape = shape
+        self._sent_ms = 0.0
         self.response_id = conversation.new_id("resp")
         self.item_id = conversation.new_id("item")
         self.handed_over = False
@@ -96,6 +129,7 @@ class OpenResponse:
         self._text = ""
         self._heard = ""
         self._playing_since_ms: float | None = None
+        self._played_ms = 0.0
         self._playout_over = False
         self._tools: dict[str, _ToolCall] = {}
         self._asked: dict[str, _FunctionCall] = {}
@@ -111,6 +145,49 @@ class OpenResponse:
         """True when nothing is left to do except the client's tools."""
         return bool(self._asked) and not any(tool.running for tool in self._tools.values())
 
+    @property
+    def audio_ms(self) -> float:
+        """The length of its message's audio that was sent."""
+        return self._sent_ms if self._shape.by_events else self._played_ms
+
+    @property
+    def is_open(self) -> bool:
+        """True while the client was not told that it is done."""
+        return not self._done
+
+    @property
+    def has_speech(self) -> bool:
+        """True when its message is spoken."""
+        return self._message_index is not None and not self._shape.text_only
+
+    @property
+    def is_sent(self) -> bool:
+        """True when all audio of its message so far was sent to the client."""
+        return not self._shape.by_events or not self.has_speech or len(self._heard.split()) >= len(self.words)
+
+    def has(self, item_id: str) -> bool:
+        """True when the item is its message."""
+        return self._message_index is not None and item_id == self.item_id
+
+    @property
+    def item_ids(self) -> tuple[str, ...]:
+        """Its items so far."""
+        return tuple(item.id for item in self._output)
+
+    def audio(self, delta: str, duration_ms: float) -> list[ServerEvent]:
+        """More audio of its message, in base64."""
+        if self._done:
+            return []
+        index, events = self._open_message()
+        self._sent_ms += duration_ms
+        return [*events, OutputAudioDelta(**self._inside(index), delta=delta)]
+
+    def corrected(self, heard: str, audio_end_ms: int) -> list[ServerEvent]:
+        """The client has played less of the message, which is over, than was taken for heard."""
+        content = (OutputAudio(transcript=heard),)
+        self._conversation.replace(MessageItem(id=self.item_id, role="assistant", status="incomplete", content=content))
+        return [ItemTruncated(item_id=self.item_id, audio_end_ms=audio_end_ms), Heard(item_id=self.item_id, heard=heard)]
+
     def created(self) -> list[ServerEvent]:
         """The reply began."""
         return [ResponseCreated(response=self._response("in_progress"))]
@@ -122,7 +199,8 @@ class OpenResponse:
         index, events = self._open_message()
         delta = clause if not self._text else " " + clause.lstrip()
         self._text += delta
-        events.append(TranscriptDelta(**self._inside(index), delta=delta))
+        inside = self._inside(index)
+        events.append(WrittenDelta(**inside, delta=delta) if self._shape.text_only else TranscriptDelta(**inside, delta=delta))
         return events
 
     def audible(self, at_ms: float) -> list[ServerEvent]:
@@ -135,6 +213,7 @@ class OpenResponse:
             return []
         events: list[ServerEvent] = [] if self._done else self._open_message()[1]
         self._heard = heard
+        self._played_until(at_ms)
         events += [*self._start_playing(at_ms), Heard(item_id=self.item_id, heard=heard)]
         if self.handed_over and len(heard.split()) >= len(self.words):
             events += self._stop_playing(cleared=False)
@@ -151,10 +230,9 @@ class OpenResponse:
         where: _ToolPlace = {"item_id": item.id, "output_index": tool.output_index}
         return [
             OutputItemAdded(response_id=self.response_id, output_index=tool.output_index, item=item),
-            self._conversation.add(item),
+            *self._joined(item),
             ToolArgumentsDelta(**where, response_id=self.response_id, delta=arguments),
             ToolArgumentsDone(**where, response_id=self.response_id, arguments=arguments),
-            ToolInProgress(**where),
             self._progress(tool, None, None, "running"),
         ]
 
@@ -170,10 +248,10 @@ class OpenResponse:
         where: _ToolPlace = {"item_id": item.id, "output_index": index}
         return [
             OutputItemAdded(response_id=self.response_id, output_index=index, item=begun),
-            self._conversation.add(begun),
+            *self._joined(begun),
             FunctionArgumentsDelta(**where, response_id=self.response_id, call_id=call_id, delta=arguments),
             FunctionArgumentsDone(**where, response_id=self.response_id, call_id=call_id, name=name, arguments=arguments),
-            self._conversation.done(item),
+            *self._completed(item),
             OutputItemDone(response_id=self.response_id, output_index=index, item=item),
             asked.progress(None, None, "running"),
         ]
@@ -189,7 +267,8 @@ class OpenResponse:
             return []
         tool.told = True
         error = None if ok else ToolFailure(message=output)
-        events = self._close_tool(tool, msgspec.structs.replace(tool.item, output=output, error=error), failed=not ok)
+        ended = msgspec.structs.replace(tool.item, output=output, error=error, status="completed" if ok else "incomplete")
+        events = self._close_tool(tool, ended, failed=not ok)
         return [*events, self._progress(tool, output, ok, "completed" if ok else "failed")]
 
     def hand_over(self, at_ms: float) -> list[ServerEvent]:
@@ -207,19 +286,21 @@ class OpenResponse:
             return self._ended_late(status, heard, unheard, at_ms)
         if self._done:
             return []
+        self._played_until(at_ms)
         events: list[ServerEvent] = []
         if not self._text and (heard or unheard):
             events += self.text(" ".join(filter(None, (heard, unheard))))
         if heard:
             events += self._start_playing(at_ms)
-        final: Status = "completed" if status == "completed" else "failed" if status == "failed" else "cancelled"
-        if final != "completed":
+        final = _FINAL.get(status, "cancelled")
+        if final not in ("completed", "incomplete"):
             events += self._stop_playing(cleared=True)
         events += self._abandon()
         for tool in self._tools.values():
             if tool.running:
                 error = ToolFailure(message="The reply ended before the tool did.")
-                events += self._close_tool(tool, msgspec.structs.replace(tool.item, error=error), failed=True)
+                ended = msgspec.structs.replace(tool.item, error=error, status="incomplete")
+                events += self._close_tool(tool, ended, failed=True)
                 events.append(self._progress(tool, None, None, "abandoned"))
         events += self._close_message(final, heard, unheard, at_ms)
         self._done = True
@@ -228,12 +309,12 @@ class OpenResponse:
 
     def _ended_late(self, status: str, heard: str, unheard: str, at_ms: float) -> list[ServerEvent]:
         """The reply is over, and the client was told before that this response is. Its audio ends, complete or cut."""
+        self._played_until(at_ms)
         events = [*self.heard(heard, at_ms), *self._abandon()]
-        if status != "completed" and unheard:
-            played_ms = 0.0 if self._playing_since_ms is None else max(0.0, at_ms - self._playing_since_ms)
+        if status != "completed" and unheard and self.has_speech:
             events += self._stop_playing(cleared=True)
             events.append(Heard(item_id=self.item_id, heard=heard, unheard=unheard))
-            events.append(ItemTruncated(item_id=self.item_id, audio_end_ms=round(played_ms)))
+            events.append(self._truncated(at_ms))
             content = (OutputAudio(transcript=heard),)
             self._conversation.replace(MessageItem(id=self.item_id, role="assistant", status="incomplete", content=content))
         events += self._stop_playing(cleared=False)
@@ -249,7 +330,7 @@ class OpenResponse:
             return []
         self._playout_over = True
         stopped = PlayoutCleared if cleared else PlayoutFinished
-        return [stopped(response_id=self.response_id)]
+        return [] if self._shape.by_events else [stopped(response_id=self.response_id)]
 
     def _inside(self, index: int) -> _Place:
         return {"response_id": self.response_id, "item_id": self.item_id, "output_index": index}
@@ -262,37 +343,59 @@ class OpenResponse:
         self._output.append(item)
         return index, [
             OutputItemAdded(response_id=self.response_id, output_index=index, item=item),
-            self._conversation.add(item),
-            ContentPartAdded(**self._inside(index), part=AudioPart(transcript="")),
+            *self._joined(item),
+            ContentPartAdded(**self._inside(index), part=self._part("")),
         ]
 
-    def _start_playing(self, at_ms: float) -> list[ServerEvent]:
+    def _played_until(self, at_ms: float) -> None:
         if self._playing_since_ms is not None:
+            self._played_ms = max(self._played_ms, at_ms - self._playing_since_ms)
+
+    def _start_playing(self, at_ms: float) -> list[ServerEvent]:
+        if self._playing_since_ms is not None or self._shape.text_only:
             return []
         self._playing_since_ms = at_ms
-        return [PlayoutStarted(response_id=self.response_id)]
+        return [] if self._shape.by_events else [PlayoutStarted(response_id=self.response_id)]
 
     def _close_message(self, final: Status, heard: str, unheard: str, at_ms: float) -> list[ServerEvent]:
         if self._message_index is None:
             return []
-        whole = final == "completed"
-        status: Literal["completed", "incomplete"] = "completed" if whole else "incomplete"
+        status: Literal["completed", "incomplete"] = "completed" if final == "completed" else "incomplete"
         kept = self._text if self.handed_over else heard
-        item = MessageItem(id=self.item_id, role="assistant", status=status, content=(OutputAudio(transcript=kept),))
+        spoken = not self._shape.text_only
+        content = OutputAudio(transcript=kept) if spoken else OutputText(text=kept)
+        item = MessageItem(id=self.item_id, role="assistant", status=status, content=(content,))
         self._output[self._message_index] = item
         inside = self._inside(self._message_index)
-        events: list[ServerEvent] = [
-            Heard(item_id=self.item_id, heard=heard, unheard=unheard),
-            OutputAudioDone(**inside),
-            TranscriptDone(**inside, transcript=self._text),
-            ContentPartDone(**inside, part=AudioPart(transcript=self._text)),
-            self._conversation.done(item),
+        events: list[ServerEvent] = [Heard(item_id=self.item_id, heard=heard, unheard=unheard)]
+        if spoken:
+            events += [OutputAudioDone(**inside), TranscriptDone(**inside, transcript=self._text)]
+        else:
+            events.append(WrittenDone(**inside, text=self._text))
+        events += [
+            ContentPartDone(**inside, part=self._part(self._text)),
+            *self._completed(item),
             OutputItemDone(response_id=self.response_id, output_index=self._message_index, item=item),
         ]
-        if not whole:
-            played_ms = 0.0 if self._playing_since_ms is None else max(0.0, at_ms - self._playing_since_ms)
-            events.append(ItemTruncated(item_id=self.item_id, audio_end_ms=round(played_ms)))
+        if final not in ("completed", "incomplete") and spoken:
+            events.append(self._truncated(at_ms))
         return events
+
+    def _truncated(self, at_ms: float) -> ItemTruncated:
+        played_ms = 0.0 if self._playing_since_ms is None else max(0.0, at_ms - self._playing_since_ms)
+        return ItemTruncated(
+            item_id=self.item_id, audio_end_ms=round(played_ms) if self.truncated_ms is None else self.truncated_ms
+        )
+
+    def _part(self, text: str) -> AudioPart | TextPart:
+        return TextPart(text=text) if self._shape.text_only else AudioPart(transcript=text)
+
+    def _joined(self, item: Item) -> list[ServerEvent]:
+        """The item's event in the conversation, if it is a part of that."""
+        return [] if self._shape.is_detached else [self._conversation.add(item)]
+
+    def _completed(self, item: Item) -> list[ServerEvent]:
+        return [] if self._shape.is_detached else [self._conversation.done(item)]
 
     def _close_tool(self, tool: _ToolCall, item: ToolCallItem, *, failed: bool) -> list[ServerEvent]:
         tool.item = item
@@ -304,7 +407,7 @@ class OpenResponse:
         ended = ToolFailed if failed else ToolCompleted
         return [
             ended(item_id=item.id, output_index=tool.output_index),
-            self._conversation.done(item),
+            *self._completed(item),
             OutputItemDone(response_id=self.response_id, output_index=tool.output_index, item=item),
         ]
 
@@ -328,13 +431,19 @@ class OpenResponse:
             status=status,
             output=tuple(self._output),
             status_details=details,
-            conversation_id=self._conversation_id,
+            conversation_id=None if self._shape.is_detached else self._conversation_id,
+            output_modalities=("text",) if self._shape.text_only else ("audio",),
+            usage=self.usage if status != "in_progress" else None,
+            metadata=self._shape.metadata,
+            max_output_tokens="inf" if self._shape.max_tokens is None else self._shape.max_tokens,
         )
 
 
 def _details(status: str, final: Status) -> ResponseStatusDetails | None:
     if final == "completed":
         return None
+    if final == "incomplete":
+        return ResponseStatusDetails(type="incomplete", reason="max_output_tokens")
     if final == "failed":
         return ResponseStatusDetails(type="failed", error={"type": "server_error", "code": "reply_failed"})
     reason: Literal["turn_detected", "client_cancelled"] = "turn_detected" if status == "interrupted" else "client_cancelled"

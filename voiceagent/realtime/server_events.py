@@ -1,74 +1,76 @@
-"""Events of the server for a client: the subset of the OpenAI Realtime server events that a spoken call needs, and the
-`voiceagent.*` extras. Each struct becomes one JSON object on the event channel; `event_id` is added when it is sent. Names and
-fields follow the protocol's published schema; the tests compare them with the official SDK's types."""
+"""Events of the server for a client, without their names on the wire. A dialect names and writes them; fields are written under
+their own names. The id of an event is added when it is sent."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
+from voiceagent.json_types import JsonObject
 from voiceagent.realtime.items import Item
 
 
 class ServerEvent(msgspec.Struct, frozen=True, kw_only=True):
     """Base of all server events."""
 
+    has_id: ClassVar[bool] = True
 
-class SessionCreated(ServerEvent, frozen=True, kw_only=True, tag="session.created"):
+
+class SessionCreated(ServerEvent, frozen=True, kw_only=True):
     """The first event of a call."""
 
     session: dict[str, object]
 
 
-class SessionUpdated(ServerEvent, frozen=True, kw_only=True, tag="session.updated"):
+class SessionUpdated(ServerEvent, frozen=True, kw_only=True):
     """Answers `session.update` with the current session."""
 
     session: dict[str, object]
 
 
-class SpeechStarted(ServerEvent, frozen=True, kw_only=True, tag="input_audio_buffer.speech_started"):
+class SpeechStarted(ServerEvent, frozen=True, kw_only=True):
     """The caller began to speak."""
 
     item_id: str
     audio_start_ms: int
 
 
-class SpeechStopped(ServerEvent, frozen=True, kw_only=True, tag="input_audio_buffer.speech_stopped"):
+class SpeechStopped(ServerEvent, frozen=True, kw_only=True):
     """The caller finished."""
 
     item_id: str
     audio_end_ms: int
 
 
-class AudioCommitted(ServerEvent, frozen=True, kw_only=True, tag="input_audio_buffer.committed"):
+class AudioCommitted(ServerEvent, frozen=True, kw_only=True):
     """The utterance became a conversation item."""
 
     item_id: str
     previous_item_id: str | None
 
 
-class ItemAdded(ServerEvent, frozen=True, kw_only=True, tag="conversation.item.added"):
+class ItemAdded(ServerEvent, frozen=True, kw_only=True):
     """An item joined the conversation."""
 
     item: Item
     previous_item_id: str | None
 
 
-class ItemDone(ServerEvent, frozen=True, kw_only=True, tag="conversation.item.done"):
+class ItemDone(ServerEvent, frozen=True, kw_only=True):
     """An item is complete."""
 
     item: Item
     previous_item_id: str | None
 
 
-class ItemRetrieved(ServerEvent, frozen=True, kw_only=True, tag="conversation.item.retrieved"):
+class ItemRetrieved(ServerEvent, frozen=True, kw_only=True):
     """Answers `conversation.item.retrieve`."""
 
     item: Item
 
 
-class ItemTruncated(ServerEvent, frozen=True, kw_only=True, tag="conversation.item.truncated"):
+class ItemTruncated(ServerEvent, frozen=True, kw_only=True):
     """The agent's message was cut at what was heard."""
 
     item_id: str
@@ -76,7 +78,40 @@ class ItemTruncated(ServerEvent, frozen=True, kw_only=True, tag="conversation.it
     content_index: int = 0
 
 
-class TranscriptionDelta(ServerEvent, frozen=True, kw_only=True, tag="conversation.item.input_audio_transcription.delta"):
+class ItemDeleted(ServerEvent, frozen=True, kw_only=True):
+    """The item is no longer part of the conversation."""
+
+    item_id: str
+
+
+class AudioCleared(ServerEvent, frozen=True, kw_only=True):
+    """The open utterance was forgotten."""
+
+
+class IdleTimeout(ServerEvent, frozen=True, kw_only=True):
+    """The caller said nothing for the session's idle time: the agent speaks again."""
+
+    item_id: str
+    audio_start_ms: int
+    audio_end_ms: int
+
+
+class RateLimit(msgspec.Struct, frozen=True):
+    """A limit of the client, and what is left of it."""
+
+    name: Literal["requests", "tokens"]
+    limit: int
+    remaining: int
+    reset_seconds: float
+
+
+class RateLimitsUpdated(ServerEvent, frozen=True, kw_only=True):
+    """The limits at the beginning of a response."""
+
+    rate_limits: tuple[RateLimit, ...]
+
+
+class TranscriptionDelta(ServerEvent, frozen=True, kw_only=True):
     """More of the caller's final text."""
 
     item_id: str
@@ -84,13 +119,13 @@ class TranscriptionDelta(ServerEvent, frozen=True, kw_only=True, tag="conversati
     content_index: int = 0
 
 
-class TranscriptionDuration(msgspec.Struct, frozen=True, tag="duration"):
+class TranscriptionDuration(msgspec.Struct, frozen=True):
     """The length of the transcribed audio."""
 
     seconds: float
 
 
-class TranscriptionCompleted(ServerEvent, frozen=True, kw_only=True, tag="conversation.item.input_audio_transcription.completed"):
+class TranscriptionCompleted(ServerEvent, frozen=True, kw_only=True):
     """The caller's final text; empty when no words were found."""
 
     item_id: str
@@ -99,11 +134,28 @@ class TranscriptionCompleted(ServerEvent, frozen=True, kw_only=True, tag="conver
     content_index: int = 0
 
 
+class TokenDetails(msgspec.Struct, frozen=True):
+    """The kinds of tokens. Speech is counted by its text."""
+
+    text_tokens: int
+    audio_tokens: int = 0
+
+
+class ResponseUsage(msgspec.Struct, frozen=True):
+    """The tokens of a response. Those of the prompt are an estimate."""
+
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    input_token_details: TokenDetails
+    output_token_details: TokenDetails
+
+
 class ResponseStatusDetails(msgspec.Struct, frozen=True):
     """The reason why a response did not complete."""
 
-    type: Literal["cancelled", "failed"]
-    reason: Literal["turn_detected", "client_cancelled"] | None = None
+    type: Literal["cancelled", "failed", "incomplete"]
+    reason: Literal["turn_detected", "client_cancelled", "max_output_tokens"] | None = None
     error: dict[str, str] | None = None
 
 
@@ -111,29 +163,30 @@ class Response(msgspec.Struct, frozen=True):
     """A reply, as the protocol writes it."""
 
     id: str
-    status: Literal["in_progress", "completed", "cancelled", "failed"]
+    status: Literal["in_progress", "completed", "cancelled", "failed", "incomplete"]
     output: tuple[Item, ...] = ()
     status_details: ResponseStatusDetails | None = None
     conversation_id: str | None = None
     output_modalities: tuple[str, ...] = ("audio",)
     object: str = "realtime.response"
-    usage: None = None
-    metadata: None = None
+    usage: ResponseUsage | None = None
+    metadata: JsonObject | None = None
+    max_output_tokens: int | str = "inf"
 
 
-class ResponseCreated(ServerEvent, frozen=True, kw_only=True, tag="response.created"):
+class ResponseCreated(ServerEvent, frozen=True, kw_only=True):
     """A reply began."""
 
     response: Response
 
 
-class ResponseDone(ServerEvent, frozen=True, kw_only=True, tag="response.done"):
+class ResponseDone(ServerEvent, frozen=True, kw_only=True):
     """A reply is over; sent exactly once for each `response.created`."""
 
     response: Response
 
 
-class OutputItemAdded(ServerEvent, frozen=True, kw_only=True, tag="response.output_item.added"):
+class OutputItemAdded(ServerEvent, frozen=True, kw_only=True):
     """A message or a tool call joined the reply."""
 
     response_id: str
@@ -141,7 +194,7 @@ class OutputItemAdded(ServerEvent, frozen=True, kw_only=True, tag="response.outp
     item: Item
 
 
-class OutputItemDone(ServerEvent, frozen=True, kw_only=True, tag="response.output_item.done"):
+class OutputItemDone(ServerEvent, frozen=True, kw_only=True):
     """A message or a tool call of the reply is complete."""
 
     response_id: str
@@ -149,14 +202,20 @@ class OutputItemDone(ServerEvent, frozen=True, kw_only=True, tag="response.outpu
     item: Item
 
 
-class AudioPart(msgspec.Struct, frozen=True, tag="audio"):
+class AudioPart(msgspec.Struct, frozen=True):
     """The spoken content of a message."""
 
     transcript: str
 
 
+class TextPart(msgspec.Struct, frozen=True):
+    """The written content of a message."""
+
+    text: str
+
+
 class InsideMessage(ServerEvent, frozen=True, kw_only=True):
-    """Base of the events about the spoken content of a reply's message."""
+    """Base of the events about the content of a reply's message."""
 
     response_id: str
     item_id: str
@@ -164,31 +223,49 @@ class InsideMessage(ServerEvent, frozen=True, kw_only=True):
     content_index: int = 0
 
 
-class ContentPartAdded(InsideMessage, frozen=True, kw_only=True, tag="response.content_part.added"):
+class ContentPartAdded(InsideMessage, frozen=True, kw_only=True):
     """The message's spoken content begins."""
 
-    part: AudioPart
+    part: AudioPart | TextPart
 
 
-class ContentPartDone(InsideMessage, frozen=True, kw_only=True, tag="response.content_part.done"):
+class ContentPartDone(InsideMessage, frozen=True, kw_only=True):
     """The message's spoken content is complete."""
 
-    part: AudioPart
+    part: AudioPart | TextPart
 
 
-class TranscriptDelta(InsideMessage, frozen=True, kw_only=True, tag="response.output_audio_transcript.delta"):
+class TranscriptDelta(InsideMessage, frozen=True, kw_only=True):
     """A clause that is about to be spoken."""
 
     delta: str
 
 
-class TranscriptDone(InsideMessage, frozen=True, kw_only=True, tag="response.output_audio_transcript.done"):
+class TranscriptDone(InsideMessage, frozen=True, kw_only=True):
     """The whole text of the message."""
 
     transcript: str
 
 
-class OutputAudioDone(InsideMessage, frozen=True, kw_only=True, tag="response.output_audio.done"):
+class WrittenDelta(InsideMessage, frozen=True, kw_only=True):
+    """A clause of a reply that is written."""
+
+    delta: str
+
+
+class WrittenDone(InsideMessage, frozen=True, kw_only=True):
+    """The whole text of a written message."""
+
+    text: str
+
+
+class OutputAudioDelta(InsideMessage, frozen=True, kw_only=True):
+    """More audio of the message, in base64."""
+
+    delta: str
+
+
+class OutputAudioDone(InsideMessage, frozen=True, kw_only=True):
     """No more audio comes for the message."""
 
 
@@ -199,33 +276,29 @@ class InsideToolCall(ServerEvent, frozen=True, kw_only=True):
     output_index: int
 
 
-class ToolArgumentsDelta(InsideToolCall, frozen=True, kw_only=True, tag="response.mcp_call_arguments.delta"):
+class ToolArgumentsDelta(InsideToolCall, frozen=True, kw_only=True):
     """The arguments; they come in one piece."""
 
     response_id: str
     delta: str
 
 
-class ToolArgumentsDone(InsideToolCall, frozen=True, kw_only=True, tag="response.mcp_call_arguments.done"):
+class ToolArgumentsDone(InsideToolCall, frozen=True, kw_only=True):
     """The arguments, complete."""
 
     response_id: str
     arguments: str
 
 
-class ToolInProgress(InsideToolCall, frozen=True, kw_only=True, tag="response.mcp_call.in_progress"):
-    """The tool runs."""
-
-
-class ToolCompleted(InsideToolCall, frozen=True, kw_only=True, tag="response.mcp_call.completed"):
+class ToolCompleted(InsideToolCall, frozen=True, kw_only=True):
     """The tool ended well."""
 
 
-class ToolFailed(InsideToolCall, frozen=True, kw_only=True, tag="response.mcp_call.failed"):
+class ToolFailed(InsideToolCall, frozen=True, kw_only=True):
     """The tool failed, or the reply ended before it did."""
 
 
-class FunctionArgumentsDelta(InsideToolCall, frozen=True, kw_only=True, tag="response.function_call_arguments.delta"):
+class FunctionArgumentsDelta(InsideToolCall, frozen=True, kw_only=True):
     """The arguments for a tool of the client; they come in one piece."""
 
     response_id: str
@@ -233,7 +306,7 @@ class FunctionArgumentsDelta(InsideToolCall, frozen=True, kw_only=True, tag="res
     delta: str
 
 
-class FunctionArgumentsDone(InsideToolCall, frozen=True, kw_only=True, tag="response.function_call_arguments.done"):
+class FunctionArgumentsDone(InsideToolCall, frozen=True, kw_only=True):
     """The arguments, complete."""
 
     response_id: str
@@ -242,19 +315,19 @@ class FunctionArgumentsDone(InsideToolCall, frozen=True, kw_only=True, tag="resp
     arguments: str
 
 
-class PlayoutStarted(ServerEvent, frozen=True, kw_only=True, tag="output_audio_buffer.started"):
+class PlayoutStarted(ServerEvent, frozen=True, kw_only=True):
     """Audio of the reply is being sent."""
 
     response_id: str
 
 
-class PlayoutFinished(ServerEvent, frozen=True, kw_only=True, tag="output_audio_buffer.stopped"):
+class PlayoutFinished(ServerEvent, frozen=True, kw_only=True):
     """All audio of the reply was sent."""
 
     response_id: str
 
 
-class PlayoutCleared(ServerEvent, frozen=True, kw_only=True, tag="output_audio_buffer.cleared"):
+class PlayoutCleared(ServerEvent, frozen=True, kw_only=True):
     """The rest of the reply's audio was thrown away."""
 
     response_id: str
@@ -271,13 +344,13 @@ class ErrorDetails(msgspec.Struct, frozen=True):
     """The client event that caused it, if one did."""
 
 
-class ErrorEvent(ServerEvent, frozen=True, kw_only=True, tag="error"):
+class ErrorEvent(ServerEvent, frozen=True, kw_only=True):
     """Something went wrong; the call goes on."""
 
     error: ErrorDetails
 
 
-class PartialTranscript(ServerEvent, frozen=True, kw_only=True, tag="voiceagent.transcript.partial"):
+class PartialTranscript(ServerEvent, frozen=True, kw_only=True):
     """The open utterance so far: `stable` will not change, `unstable` may."""
 
     item_id: str
@@ -285,7 +358,7 @@ class PartialTranscript(ServerEvent, frozen=True, kw_only=True, tag="voiceagent.
     unstable: str
 
 
-class NotUnderstood(ServerEvent, frozen=True, kw_only=True, tag="voiceagent.not_understood"):
+class NotUnderstood(ServerEvent, frozen=True, kw_only=True):
     """The caller's utterance sounds like a turn, and no word of it was understood. `times`: how many such turns have come in a
     row. `answer`: what the agent says, as in `actions.NotUnderstood`."""
 
@@ -294,7 +367,7 @@ class NotUnderstood(ServerEvent, frozen=True, kw_only=True, tag="voiceagent.not_
     answer: Literal["phrase", "apology", "offer", "check_in", "nothing"]
 
 
-class Heard(ServerEvent, frozen=True, kw_only=True, tag="voiceagent.heard"):
+class Heard(ServerEvent, frozen=True, kw_only=True):
     """All that the caller has heard of the message, to the word; `unheard` when the reply was cut and there was more."""
 
     item_id: str
@@ -302,7 +375,7 @@ class Heard(ServerEvent, frozen=True, kw_only=True, tag="voiceagent.heard"):
     unheard: str = ""
 
 
-class ToolProgress(ServerEvent, frozen=True, kw_only=True, tag="voiceagent.tool"):
+class ToolProgress(ServerEvent, frozen=True, kw_only=True):
     """A tool that runs, at the server or at the client. `status`: running, completed, failed, or abandoned when its reply ended
     first."""
 
@@ -315,7 +388,7 @@ class ToolProgress(ServerEvent, frozen=True, kw_only=True, tag="voiceagent.tool"
     status: Literal["running", "completed", "failed", "abandoned"]
 
 
-class CallEnded(ServerEvent, frozen=True, kw_only=True, tag="voiceagent.call_ended"):
+class CallEnded(ServerEvent, frozen=True, kw_only=True):
     """The last event of a call."""
 
     reason: str

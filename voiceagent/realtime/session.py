@@ -1,42 +1,77 @@
-"""The OpenAI Realtime session of one call. It turns the turn engine's notices into protocol events, and the client's events into
-requests for the turn engine. Pure: no I/O, no clock. The owner of the leg passes times in and sends what comes out."""
+"""The client's session of one call. It turns the turn engine's notices into events for the client, and the client's events into
+requests for the turn engine. It knows no name of the wire: a dialect reads and writes. Pure: no I/O, no clock. The owner of the
+leg passes times in and sends what comes out."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
-
-import msgspec
+from typing import Literal, TypeVar
 
 from voiceagent.conversation import actions
-from voiceagent.conversation.events import Event, ReplyCancelled, ReplyRequested, TextReceived
+from voiceagent.conversation.caller_turn import key_of_utterance
+from voiceagent.conversation.events import (
+    Event,
+    HistoryAdded,
+    HistoryRemoved,
+    ReplyCancelled,
+    ReplyRequested,
+    ReplyTruncated,
+    TextReceived,
+)
+from voiceagent.conversation.history import Message
+from voiceagent.conversation.reply_lifecycle import key_of_reply
+from voiceagent.conversation.reply_wish import ReplyWish
+from voiceagent.errors import ProtocolError
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.realtime import client_events as client
+from voiceagent.realtime.added_items import as_message, joined, new_item, new_message, text_of
 from voiceagent.realtime.client_events import ClientEventError
-from voiceagent.realtime.conversation import ItemList, NewId, random_id
-from voiceagent.realtime.fixed_settings import FixedSettings, refusal_of_fixed
-from voiceagent.realtime.items import FunctionOutputItem, InputText, Item, MessageItem, ToolCallItem
+from voiceagent.realtime.conversation import FIRST, ItemList, NewId, random_id
+from voiceagent.realtime.dialect import Dialect
+from voiceagent.realtime.fixed_settings import FixedSettings, refusal_of_fixed, settings_named
+from voiceagent.realtime.items import FunctionCallItem, FunctionOutputItem, InputAudio, Item, MessageItem, ToolCallItem
+from voiceagent.realtime.openai_realtime import OPENAI
 from voiceagent.realtime.reply import OpenReply
+from voiceagent.realtime.response import ResponseShape
+from voiceagent.realtime.response_settings import ItemReference, ResponseSettings, reply_rules
 from voiceagent.realtime.server_events import (
+    AudioCleared,
+    AudioCommitted,
     CallEnded,
     ErrorDetails,
     ErrorEvent,
+    IdleTimeout,
+    ItemDeleted,
     ItemDone,
     ItemRetrieved,
-    ItemTruncated,
     NotUnderstood,
+    RateLimit,
+    RateLimitsUpdated,
     ResponseDone,
+    ResponseUsage,
     ServerEvent,
     SessionCreated,
     SessionUpdated,
+    TokenDetails,
 )
-from voiceagent.realtime.settings import OfferTools, SessionSettings, no_client_tools
+from voiceagent.realtime.settings import (
+    ClientSettings,
+    OfferTools,
+    SessionFacts,
+    SessionSettings,
+    TurnDetection,
+    no_client_tools,
+)
 from voiceagent.realtime.turn import turn_measured
 from voiceagent.realtime.utterance import ClientUtterance
 
+FRAME_MS = 20.0
+"""A truncation may be this far behind the end of an item's audio: clients round."""
+RateLimits = Callable[[float], tuple[RateLimit, ...]]
+"""Gives the client's limits at a time, in milliseconds on the call's clock."""
 REMEMBERED = 64
 """The number of utterances and replies that are remembered, so that late and repeated events are recognised."""
 
@@ -58,6 +93,8 @@ class EventOutcome:
     """Events for the client, in order."""
     instructions: str | None = None
     """The agent's new instructions, when the client changed them."""
+    settings: ClientSettings | None = None
+    """The session's settings, when the client changed some."""
     tool_results: tuple[tuple[str, str], ...] = ()
     """The results of the client's tools, by the model's call id."""
     changes_tools: bool = False
@@ -66,11 +103,21 @@ class EventOutcome:
     """True or false when the client turned noise suppression on or off; else None."""
     was_asked: bool = False
     """True when the client has asked for a reply to its typed message already."""
+    buffer: BufferRequest | None = None
+    """The client ends, or clears, the open utterance."""
 
     @property
     def is_work(self) -> bool:
         """True when the language model is involved."""
         return (bool(self.events) and not self.was_asked) or self.instructions is not None or self.changes_tools
+
+
+@dataclass(frozen=True, slots=True)
+class BufferRequest:
+    """A client's request about the open utterance."""
+
+    wish: Literal["commit", "clear"]
+    event_id: str | None
 
 
 class RealtimeSession:
@@ -85,15 +132,21 @@ class RealtimeSession:
         new_id: NewId = random_id,
         tools: Sequence[JsonObject] = (),
         offer_tools: OfferTools = no_client_tools,
+        offer_response_tools: OfferTools = no_client_tools,
+        turn_detection: TurnDetection | None = None,
+        rate_limits: RateLimits | None = None,
+        dialect: Dialect = OPENAI,
         fixed: Collection[str] = (),
     ) -> None:
-        """`tools` are those that the client runs itself; `offer_tools` replaces them. `fixed` are settings that the client may
-        not change, by their paths."""
+        """`tools` are those that the client runs itself; `offer_tools` replaces them, and `offer_response_tools` takes those of
+        one response. `turn_detection` is the agent's own. `fixed` are settings that the client may not change, by their paths."""
         self._fixed = FixedSettings(fixed)
-        session_id = new_id("sess")
-        self.settings = SessionSettings(
-            call_id, agent=agent, instructions=instructions, session_id=session_id, tools=tools, offer_tools=offer_tools
-        )
+        facts = SessionFacts(call_id, new_id("sess"), agent)
+        began = ClientSettings(instructions=instructions, tools=tuple(tools), turn_detection=turn_detection or TurnDetection())
+        self.settings = SessionSettings(facts, began, dialect.read_session, offer_tools=offer_tools)
+        self._dialect = dialect
+        self._offer_response_tools = offer_response_tools
+        self._rate_limits = rate_limits
         self._new_id = new_id
         self._conversation = ItemList(new_id)
         self._conversation_id = new_id("conv")
@@ -102,6 +155,13 @@ class RealtimeSession:
         self._open: int | None = None
         self._typed = False
         self._asked: OrderedDict[str, None] = OrderedDict()
+        self._wished: OrderedDict[str, ResponseSettings] = OrderedDict()
+        self._pending: str | None = None
+        """The response that was asked for and has not begun."""
+        self._truncated: OrderedDict[int, tuple[str, int]] = OrderedDict()
+        """The item of a reply that was truncated after the reply's end, and where."""
+        self._keys: OrderedDict[str, str] = OrderedDict()
+        """The turn engine's names for what the client added, by item."""
         self._follow_ups = 0
         self._follow_up_until_ms = 0.0
         self._ended = False
@@ -109,10 +169,14 @@ class RealtimeSession:
     def start(self, asked: JsonObject | None = None) -> list[JsonObject]:
         """The first events of the call. `asked` are changes that the client has asked for already; they must be valid."""
         refused = self.settings.update(asked) if asked else None
-        events: list[ServerEvent] = [SessionCreated(session=self.settings.session)]
+        events: list[ServerEvent] = [SessionCreated(session=self._shown())]
         if refused is not None:
             events.append(ErrorEvent(error=refused))
         return self._send(events)
+
+    def joined(self) -> list[JsonObject]:
+        """The first events for somebody who joins the running call."""
+        return self._send([SessionCreated(session=self._shown())])
 
     def on_notice(self, notice: actions.Notice, at_ms: float) -> list[JsonObject]:
         """Returns the client's events for a notice; none after `on_end`."""
@@ -125,6 +189,13 @@ class RealtimeSession:
             elif isinstance(event, ResponseDone):
                 self._follow_up_until_ms = at_ms + FOLLOW_UP_MS
         return self._send(events)
+
+    def on_audio(self, reply_id: int, clause: int, delta: str, duration_ms: float) -> list[JsonObject]:
+        """Returns the client's events for audio of a reply, in base64, where audio goes by events."""
+        reply = self._replies.get(reply_id)
+        if self._ended or reply is None:
+            return []
+        return self._send(reply.audio(clause, delta, duration_ms))
 
     def on_turn(self, report: TurnReport, limits_ms: Mapping[Stage, float], missed: Collection[Stage] = ()) -> list[JsonObject]:
         """The waterfall of a turn against its limits. A stage without a limit is never missed."""
@@ -141,11 +212,11 @@ class RealtimeSession:
         return self._send([*events, CallEnded(reason=reason)])
 
     def on_client(self, text: str, at_ms: float) -> EventOutcome:
-        """Take one text message of the client. It never raises, whatever a client sends: it answers with an `error` event."""
+        """Take one text message of the client. It never raises, whatever a client sends: it answers with an error event."""
         if self._ended:
             return EventOutcome()
         try:
-            return self._client(client.decode(text), at_ms)
+            return self._client(self._dialect.decode(text), at_ms)
         except ClientEventError as error:
             details = ErrorDetails(
                 type="invalid_request_error", code=error.code, message=str(error), param=error.param, event_id=error.event_id
@@ -157,10 +228,22 @@ class RealtimeSession:
         message = "Too many events, or too many bytes of them: this one was not read; send fewer, or the call ends."
         return self._send([ErrorEvent(error=ErrorDetails("invalid_request_error", "rate_limit_exceeded", message))])
 
+    def nothing_to_commit(self, event_id: str | None) -> list[JsonObject]:
+        """The error for a client that ends an utterance of which there is no audio."""
+        message = "The audio buffer is empty, or holds less than 100 ms; append audio before you commit it."
+        details = ErrorDetails("invalid_request_error", "input_audio_buffer_commit_empty", message, None, event_id)
+        return self._send([ErrorEvent(error=details)])
+
+    def buffer_cleared(self) -> list[JsonObject]:
+        """The open utterance was forgotten."""
+        return self._send([AudioCleared()])
+
     def _notice(self, notice: actions.Notice, at_ms: float) -> list[ServerEvent]:
         match notice:
             case actions.CallerStarted(utterance_id, onset_ms):
                 return self._utterance(utterance_id, onset_ms)[1]
+            case actions.CallerCommitted(utterance_id, onset_ms):
+                return self._utterance(utterance_id, onset_ms)[0].committed(at_ms)
             case actions.CallerPartial(utterance_id, stable, unstable):
                 utterance, events = self._utterance(utterance_id, at_ms)
                 return events + utterance.partial(stable, unstable)
@@ -170,24 +253,33 @@ class RealtimeSession:
             case actions.CallerFinal(utterance_id, text):
                 utterance, events = self._utterance(utterance_id, at_ms)
                 return events + utterance.final(text, at_ms)
+            case actions.CallerIdle(since_ms):
+                return self._idle(since_ms, at_ms)
             case actions.NotUnderstood(utterance_id, times, answer):
                 return [NotUnderstood(item_id=self._utterance(utterance_id, at_ms)[0].item_id, times=times, answer=answer)]
-            case actions.ReplyStarted(reply_id):
-                return self._reply(reply_id, at_ms)[1]
-            case actions.ReplyText(reply_id, _, text):
+            case actions.ReplyStarted(reply_id, _, key, text_only, is_detached):
+                return self._started(reply_id, key, at_ms, text_only=text_only, is_detached=is_detached)
+            case actions.ReplyText(reply_id, clause, text):
                 reply, events = self._reply(reply_id, at_ms)
-                return events + reply.text(text)
+                return events + reply.text(clause, text)
             case actions.ReplyHeard(reply_id, heard):
                 reply, events = self._reply(reply_id, at_ms)
+                self.settings.note_speech()
                 return events + reply.heard(heard, at_ms)
             case actions.ToolStarted(reply_id, call_id, name, arguments):
                 reply, events = self._reply(reply_id, at_ms)
-                if self.settings.is_clients_tool(name):
+                if self.settings.is_clients_tool(name) or name in self._response_tools(reply_id):
                     _remember(self._asked, call_id, None)
                     return events + reply.function_called(call_id, name, arguments, at_ms)
                 return events + reply.tool_started(call_id, name, arguments)
             case actions.ToolEnded(reply_id, call_id, _, output, ok):
                 return known.tool_ended(call_id, output, at_ms, ok=ok) if (known := self._replies.get(reply_id)) else []
+            case actions.ReplyCounted(reply_id, prompt_tokens, tokens):
+                if reply_id in self._replies:
+                    self._replies[reply_id].counted(_usage(prompt_tokens, tokens))
+                return []
+            case actions.ReplyCorrected(reply_id, heard):
+                return self._corrected(reply_id, heard)
             case actions.ReplyEnded(reply_id, status, heard, unheard):
                 if not heard and reply_id not in self._replies:
                     return []
@@ -195,68 +287,211 @@ class RealtimeSession:
                 self._open = None if self._open == reply_id else self._open
                 return events + reply.ended(status, heard, unheard, at_ms)
             case actions.Failure(code, message):
+                self._pending = None
                 return [ErrorEvent(error=ErrorDetails(type="server_error", code=code, message=message))]
         return []
+
+    def _idle(self, since_ms: float, at_ms: float) -> list[ServerEvent]:
+        item = MessageItem(id=self._new_id("item"), role="user", status="completed", content=(InputAudio(transcript=""),))
+        times = {"audio_start_ms": round(since_ms), "audio_end_ms": round(at_ms)}
+        return [
+            IdleTimeout(item_id=item.id, **times),
+            AudioCommitted(item_id=item.id, previous_item_id=self._conversation.last_id),
+            self._conversation.add(item),
+            self._conversation.done(item),
+        ]
 
     def _client(self, event: client.ClientEvent, at_ms: float) -> EventOutcome:
         match event:
             case client.SessionUpdate():
-                return self._update(event)
+                return self._update(event, at_ms)
             case client.ItemCreate():
                 return self._create(event, at_ms)
             case client.ItemRetrieve(item_id=item_id):
                 return self._answer(ItemRetrieved(item=self._known(item_id, event)))
-            case client.ItemTruncate(item_id=item_id, audio_end_ms=end_ms, content_index=index):
-                item = self._known(item_id, event)
-                if not isinstance(item, MessageItem) or item.role != "assistant":
-                    raise _refused(
-                        event, f"The item {item_id} is not a message of the agent; only those are truncated.", "item_id"
-                    )
-                return self._answer(ItemTruncated(item_id=item_id, audio_end_ms=end_ms, content_index=index))
+            case client.ItemTruncate():
+                return self._truncate(event, at_ms)
             case client.ItemDelete():
-                raise _refused(event, "What was said cannot be taken out of a call; start a new call instead.", "type")
-            case client.ResponseCreate() if self._follow_ups and (self._open is not None or at_ms <= self._follow_up_until_ms):
-                return self._follow_up()
+                return self._delete(event, at_ms)
             case client.ResponseCreate():
-                if self._open is not None and not self._typed:
-                    raise _refused(
-                        event,
-                        "The agent is already replying; wait for response.done, or send response.cancel first.",
-                        code="conversation_already_has_active_response",
-                    )
-                was_asked, self._typed = self._typed, False
-                return EventOutcome(events=(ReplyRequested(at_ms),), was_asked=was_asked)
+                return self._respond(event, at_ms)
             case client.ResponseCancel() | client.PlayoutClear():
                 return self._cancel(event, at_ms)
             case client.AudioAppend():
-                raise _refused(event, "Audio comes over the WebRTC audio track of this call; do not send it as events.", "type")
-            case client.AudioCommit() | client.AudioClear():
-                raise _refused(event, "The server's voice activity detection ends each utterance; send no buffer events.", "type")
+                if self.settings.facts.takes_audio:
+                    raise _refused(event, "audio is not base64 of whole samples in the session's format.", "audio")
+                raise _unsupported(
+                    event, "Audio comes over the WebRTC audio track of this call; do not send it as events.", "type"
+                )
+            case client.AudioCommit():
+                return EventOutcome(buffer=BufferRequest("commit", event.event_id))
+            case client.AudioClear():
+                return EventOutcome(buffer=BufferRequest("clear", event.event_id))
         return EventOutcome()
 
-    def _update(self, event: client.SessionUpdate) -> EventOutcome:
-        before, reduced_noise = self.settings.instructions, self.settings.reduces_noise
-        changes, fixed = self._fixed.without_fixed(event.session, self.settings.session)
+    def _respond(self, event: client.ResponseCreate, at_ms: float) -> EventOutcome:
+        if self.settings.current.transcribes_only:
+            raise _unsupported(event, "This session only transcribes; there are no responses in it.", "type")
+        wanted = self._dialect.read_response(self.settings.current, self.settings.facts, event.response, event.event_id)
+        open_reply = None if self._open is None else self._replies[self._open]
+        if self._follow_ups and not event.response and self._is_follow_up(open_reply, at_ms):
+            return self._follow_up()
+        if open_reply is not None or self._pending is not None:
+            raise _refused(
+                event,
+                "The agent is already replying; wait for response.done, or send response.cancel first.",
+                code="conversation_already_has_active_response",
+            )
+        if fixed := self._fixed.among(settings_named(event.response)):
+            raise _refused(
+                event, f"response.{fixed} is fixed by this call's client secret.", f"response.{fixed}", code="setting_fixed"
+            )
+        wish = self._wish(event, wanted) if event.response else ReplyWish()
+        self._pending = wish.key
+        was_asked, self._typed = self._typed and not wanted.input, False
+        return EventOutcome(events=(ReplyRequested(at_ms, wish),), was_asked=was_asked)
+
+    def _is_follow_up(self, open_reply: OpenReply | None, at_ms: float) -> bool:
+        return at_ms <= self._follow_up_until_ms if open_reply is None else open_reply.is_handed_over
+
+    def _wish(self, event: client.ResponseCreate, wanted: ResponseSettings) -> ReplyWish:
+        """The turn engine's form of what a client asks of a response. Raises ClientEventError."""
+        names: tuple[str, ...] | None = None
+        if wanted.tools is not None:
+            try:
+                names = tuple(str(tool["name"]) for tool in self._offer_response_tools(list(wanted.tools)))
+            except ProtocolError as error:
+                raise _refused(event, str(error), "response.tools", code="invalid_tools") from error
+        answered = None if wanted.input is None else tuple(self._message(one, event) for one in wanted.input)
+        key = self._new_id("wish")
+        _remember(self._wished, key, wanted)
+        rules = reply_rules(self.settings.current, wanted, names)
+        return ReplyWish(key, wanted.instructions, rules, wanted.is_detached, answered)
+
+    def _message(self, given: client.NewItem | ItemReference, event: client.ClientEvent) -> Message:
+        """The message of an item in a response's input."""
+        if isinstance(given, ItemReference):
+            return as_message(self._known(given.id, event))
+        if isinstance(given, client.NewMessage) and given.role == "system" and self._fixed.among(("instructions",)):
+            raise _refused(
+                event, "The instructions are fixed by this call's client secret.", "response.input", code="setting_fixed"
+            )
+        return new_message(given)
+
+    def _truncate(self, event: client.ItemTruncate, at_ms: float) -> EventOutcome:
+        item = self._known(event.item_id, event)
+        found = ((number, reply) for number, reply in self._replies.items() if reply.message(item.id) is not None)
+        reply_id, reply = next(found, (None, None))
+        response = None if reply is None else reply.message(item.id)
+        if reply_id is None or reply is None or response is None:
+            raise _refused(event, f"The item {item.id} is not speech of the agent; only that is truncated.", "item_id")
+        if event.audio_end_ms > response.audio_ms + FRAME_MS:
+            raise _refused(
+                event,
+                f"audio_end_ms is {event.audio_end_ms}, and the item has {response.audio_ms:.0f} ms of audio; give at most that.",
+                "audio_end_ms",
+            )
+        truncated = ReplyTruncated(at_ms, reply_id, reply.audio_before_ms(item.id) + event.audio_end_ms)
+        if not reply.is_over:
+            response.truncated_ms = event.audio_end_ms
+            return EventOutcome(events=(truncated,), was_asked=True)
+        if reply_id != max(self._replies):
+            raise _refused(event, f"The item {item.id} is not of the last response; only that is truncated.", "item_id")
+        _remember(self._truncated, reply_id, (item.id, event.audio_end_ms))
+        return EventOutcome(events=(truncated,), was_asked=True)
+
+    def _corrected(self, reply_id: int, heard: str) -> list[ServerEvent]:
+        item_id, end_ms = self._truncated.pop(reply_id, ("", 0))
+        reply = self._replies.get(reply_id)
+        response = None if reply is None else reply.message(item_id)
+        return [] if response is None else response.corrected(heard, end_ms)
+
+    def _delete(self, event: client.ItemDelete, at_ms: float) -> EventOutcome:
+        item = self._known(event.item_id, event)
+        reply = next((reply for reply in self._replies.values() if reply.holds(item.id)), None)
+        if reply is not None and not reply.is_over:
+            raise _refused(event, f"The item {item.id} belongs to the response that runs; cancel that first.", "item_id")
+        if reply is not None and not isinstance(item, MessageItem):
+            raise _unsupported(event, "A tool call of the agent stays in the conversation.", "item_id")
+        key, text = self._key(item.id), text_of(item)
+        self._conversation.remove(item.id)
+        removed = () if key is None else (HistoryRemoved(at_ms, key, text),)
+        return EventOutcome(events=removed, replies=tuple(self._send([ItemDeleted(item_id=item.id)])))
+
+    def _key(self, item_id: str) -> str | None:
+        """The turn engine's name for what an item is."""
+        if item_id in self._keys:
+            return self._keys[item_id]
+        for number, utterance in self._utterances.items():
+            if utterance.item_id == item_id:
+                return key_of_utterance(number)
+        return next((key_of_reply(number) for number, reply in self._replies.items() if reply.holds(item_id)), None)
+
+    def _update(self, event: client.SessionUpdate, at_ms: float) -> EventOutcome:
+        before = self.settings.current
+        changes, fixed = self._fixed.without_fixed(event.session, self._shown())
         refused = self.settings.update(changes, event.event_id)
-        events: list[ServerEvent] = [SessionUpdated(session=self.settings.session)]
+        events: list[ServerEvent] = [SessionUpdated(session=self._shown())]
         if refused is not None:
             events.append(ErrorEvent(error=refused))
         if fixed:
             events.append(ErrorEvent(error=refusal_of_fixed(fixed, f"session.{fixed[0]}", event.event_id)))
-        now = self.settings.instructions
-        changes_tools = changes.get("tools") is not None
-        instructions = None if now == before else now
-        reduces_noise = None if self.settings.reduces_noise == reduced_noise else self.settings.reduces_noise
-        replies = tuple(self._send(events))
-        return EventOutcome(replies=replies, instructions=instructions, changes_tools=changes_tools, reduces_noise=reduces_noise)
+        now = self.settings.current
+        is_silenced = now.transcribes_only and not before.transcribes_only and self._open is not None
+        return EventOutcome(
+            events=(ReplyCancelled(at_ms),) if is_silenced else (),
+            was_asked=True,
+            replies=tuple(self._send(events)),
+            instructions=None if now.instructions == before.instructions else now.instructions,
+            settings=None if now == before else now,
+            changes_tools=changes.get("tools") is not None,
+            reduces_noise=None
+            if (now.noise_reduction is None) == (before.noise_reduction is None)
+            else now.noise_reduction is not None,
+        )
 
     def _create(self, event: client.ItemCreate, at_ms: float) -> EventOutcome:
         item_id = event.item.id or self._new_id("item")
         if self._conversation.get(item_id) is not None:
             raise _refused(event, f"There is an item {item_id} already; leave `id` out or choose another.", "item.id")
-        if isinstance(event.item, client.FunctionOutput):
-            return self._function_output(item_id, event.item, at_ms)
-        text = " ".join(part.text.strip() for part in event.item.content).strip()
+        behind = event.previous_item_id
+        if behind is not None and behind != FIRST and self._conversation.get(behind) is None:
+            raise _refused(event, f"There is no item {behind[:64]!r} in this call.", "previous_item_id", code="item_not_found")
+        place = None if behind is None or self._conversation.is_last(behind) else behind
+        given = event.item
+        if isinstance(given, client.NewFunctionOutput) and given.call_id in self._asked:
+            return self._function_output(item_id, given, place, at_ms)
+        if isinstance(given, client.NewMessage):
+            self._check_text(given, event)
+        elif isinstance(given, client.NewFunctionOutput) and not self._is_call(given.call_id):
+            raise _refused(
+                event, f"No tool was called with the id {given.call_id[:64]!r}.", "item.call_id", code="call_not_found"
+            )
+        item = new_item(given, item_id, self._new_id)
+        _remember(self._keys, item_id, item_id)
+        added = self._conversation.add(item, place)
+        replies = tuple(self._send([added, self._conversation.done(item)]))
+        if place is None and isinstance(given, client.NewMessage) and given.role == "user":
+            self._typed = True
+            self._follow_ups = 0
+            return EventOutcome(events=(TextReceived(at_ms, joined(given.texts), key=item_id),), replies=replies)
+        put_behind = None if place is None else "" if place == FIRST else self._key_at(place)
+        message = as_message(item)
+        return EventOutcome(events=(HistoryAdded(at_ms, message, item_id, put_behind),), replies=replies)
+
+    def _key_at(self, item_id: str) -> str:
+        """The name of an item, or of the nearest one before it that has a name. Empty: there is none."""
+        while item_id != FIRST:
+            key = self._key(item_id)
+            if key is not None:
+                return key
+            item_id = self._conversation.before(item_id)
+        return ""
+
+    def _check_text(self, given: client.NewMessage, event: client.ItemCreate) -> None:
+        if given.role == "system" and self._fixed.among(("instructions",)):
+            raise _refused(event, "The instructions are fixed by this call's client secret.", "item.role", code="setting_fixed")
+        text = joined(given.texts)
         if not text:
             raise _refused(event, "The message holds no text; expected at least one word.", "item.content")
         if len(text) > client.MAX_TEXT_CHARACTERS:
@@ -265,18 +500,15 @@ class RealtimeSession:
                 f"The message has {len(text)} characters, at most {client.MAX_TEXT_CHARACTERS} are accepted; shorten it.",
                 "item.content",
             )
-        content = tuple(InputText(text=part.text) for part in event.item.content)
-        item = MessageItem(id=item_id, role="user", status="completed", content=content)
-        self._typed = True
-        self._follow_ups = 0
-        replies = self._send([self._conversation.add(item), self._conversation.done(item)])
-        return EventOutcome(events=(TextReceived(at_ms, text),), replies=tuple(replies))
 
-    def _function_output(self, item_id: str, given: client.FunctionOutput, at_ms: float) -> EventOutcome:
+    def _is_call(self, call_id: str) -> bool:
+        """True when an item of the client is such a tool call."""
+        items = (self._conversation.get(item_id) for item_id in self._keys)
+        return any(isinstance(item, FunctionCallItem) and item.call_id == call_id for item in items)
+
+    def _function_output(self, item_id: str, given: client.NewFunctionOutput, place: str | None, at_ms: float) -> EventOutcome:
         item = FunctionOutputItem(id=item_id, call_id=given.call_id, output=given.output)
-        replies = tuple(self._send([self._conversation.add(item), self._conversation.done(item)]))
-        if given.call_id not in self._asked:
-            return EventOutcome(replies=replies)
+        replies = tuple(self._send([self._conversation.add(item, place), self._conversation.done(item)]))
         self._expect_follow_up(at_ms)
         return EventOutcome(replies=replies, tool_results=((given.call_id, given.output),))
 
@@ -296,6 +528,9 @@ class RealtimeSession:
     def _cancel(self, event: client.ClientEvent, at_ms: float) -> EventOutcome:
         reply = None if self._open is None else self._replies.get(self._open)
         asked_for = event.response_id if isinstance(event, client.ResponseCancel) else None
+        if reply is None and self._pending is not None and asked_for is None:
+            self._pending = None
+            return EventOutcome(events=(ReplyCancelled(at_ms),))
         if reply is None or (asked_for is not None and asked_for not in reply.response_ids):
             if isinstance(event, client.PlayoutClear):
                 return EventOutcome()
@@ -309,23 +544,43 @@ class RealtimeSession:
         known = self._utterances.get(utterance_id)
         if known is not None:
             return known, []
-        utterance = ClientUtterance(self._conversation, onset_ms)
+        is_told = self.settings.current.transcription is not None
+        utterance = ClientUtterance(self._conversation, onset_ms, is_told=is_told)
         _remember(self._utterances, utterance_id, utterance)
         return utterance, utterance.started()
 
-    def _reply(self, reply_id: int, at_ms: float) -> tuple[OpenReply, list[ServerEvent]]:
+    def _started(self, reply_id: int, key: str, at_ms: float, *, text_only: bool, is_detached: bool) -> list[ServerEvent]:
+        wanted = self._wished.get(key, ResponseSettings(max_tokens=self.settings.current.max_tokens))
+        shape = ResponseShape(text_only, is_detached, wanted.metadata, wanted.max_tokens, self.settings.facts.takes_audio)
+        return self._reply(reply_id, at_ms, shape, key)[1]
+
+    def _reply(
+        self, reply_id: int, at_ms: float, shape: ResponseShape | None = None, key: str = ""
+    ) -> tuple[OpenReply, list[ServerEvent]]:
         known = self._replies.get(reply_id)
         if known is not None:
             return known, []
         events: list[ServerEvent] = []
         if self._open is not None:
             events += self._notice(actions.ReplyEnded(self._open, "cancelled", "", ""), at_ms)
-        reply = OpenReply(self._conversation, self._conversation_id)
+        shape = shape or ResponseShape(by_events=self.settings.facts.takes_audio)
+        reply = OpenReply(self._conversation, self._conversation_id, shape)
+        reply.key = key
         _remember(self._replies, reply_id, reply)
         self._open = reply_id
         self._typed = False
+        self._pending = None
         self._follow_ups = 0
-        return reply, events + reply.created()
+        events += reply.created()
+        if self._rate_limits is not None:
+            events.append(RateLimitsUpdated(rate_limits=self._rate_limits(at_ms)))
+        return reply, events
+
+    def _response_tools(self, reply_id: int) -> tuple[str, ...]:
+        """The names of the client's tools of one response."""
+        reply = self._replies.get(reply_id)
+        wanted = None if reply is None else self._wished.get(reply.key)
+        return () if wanted is None or wanted.tools is None else tuple(str(tool.get("name")) for tool in wanted.tools)
 
     def _known(self, item_id: str, event: client.ClientEvent) -> Item:
         item = self._conversation.get(item_id)
@@ -337,7 +592,10 @@ class RealtimeSession:
         return EventOutcome(replies=tuple(self._send(events)))
 
     def _send(self, events: Collection[ServerEvent]) -> list[JsonObject]:
-        return [{**msgspec.to_builtins(event), "event_id": self._new_id("event")} for event in events]
+        return [self._dialect.encode(event, self._new_id("event")) for event in events]
+
+    def _shown(self) -> JsonObject:
+        return self._dialect.write_session(self.settings.current, self.settings.facts)
 
 
 def _remember(known: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
@@ -350,3 +608,13 @@ def _refused(
     event: client.ClientEvent, message: str, param: str | None = None, *, code: str = "invalid_value"
 ) -> ClientEventError:
     return ClientEventError(message, code=code, param=param, event_id=event.event_id)
+
+
+def _unsupported(event: client.ClientEvent, message: str, param: str) -> ClientEventError:
+    return _refused(event, message, param, code="unsupported")
+
+
+def _usage(prompt_tokens: int, tokens: int) -> ResponseUsage:
+    return ResponseUsage(
+        prompt_tokens, tokens, prompt_tokens + tokens, TokenDetails(text_tokens=prompt_tokens), TokenDetails(text_tokens=tokens)
+    )

@@ -34,7 +34,7 @@ class WaitPart(msgspec.Struct, frozen=True):
     duration_ms: float
 
 
-class TurnMeasured(ServerEvent, frozen=True, kw_only=True, tag="voiceagent.turn"):
+class TurnMeasured(ServerEvent, frozen=True, kw_only=True):
     """The time that each stage of a turn took, against the budget."""
 
     turn: int

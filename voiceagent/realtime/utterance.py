@@ -20,7 +20,10 @@ from voiceagent.realtime.server_events import (
 class ClientUtterance:
     """The client's view of an utterance. Times are milliseconds on the call's clock."""
 
-    def __init__(self, conversation: ItemList, onset_ms: float) -> None:
+    def __init__(self, conversation: ItemList, onset_ms: float, *, is_told: bool = True) -> None:
+        """`is_told`: the client wants its text."""
+        self.text = ""
+        self._is_told = is_told
         self.item_id = conversation.new_id("item")
         self._conversation = conversation
         self._onset_ms = max(0.0, onset_ms)
@@ -37,6 +40,10 @@ class ClientUtterance:
         if self._final:
             return []
         return [PartialTranscript(item_id=self.item_id, stable=stable, unstable=unstable)]
+
+    def committed(self, end_ms: float) -> list[ServerEvent]:
+        """The client ended it by hand: no speech was found to start or to stop."""
+        return self.stopped(end_ms)[1:]
 
     def stopped(self, end_ms: float) -> list[ServerEvent]:
         """The caller finished: the utterance becomes an item of the conversation."""
@@ -59,7 +66,10 @@ class ClientUtterance:
             return []
         events = self.stopped(at_ms)
         self._final = True
+        self.text = text
         self._conversation.replace(self._item(text))
+        if not self._is_told:
+            return events
         if text:
             events.append(TranscriptionDelta(item_id=self.item_id, delta=text))
         seconds = round((self._end_ms - self._onset_ms) / 1000, 3)

@@ -26,7 +26,7 @@ from voiceagent.store.database import NothingKeptError, StoreError
 from voiceagent.store.schema import reading
 from voiceagent.store.writer import Statement, StoreWriter
 
-FORMAT = 3
+FORMAT = 4
 SUFFIX = ".jsonl"
 MAX_LOG_BYTES = 64 * 1024 * 1024
 """Several hours of talk; later steps are not kept."""

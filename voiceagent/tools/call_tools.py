@@ -36,12 +36,23 @@ class CallTools:
         self.agents = agents
         self._legs = {tool.name: tool for tool in legs if tool.name not in agents.names}
         self._offered: dict[str, _Offered] = {}
+        self._of_response: dict[str, _Offered] = {}
         self._waiting: dict[str, asyncio.Future[str]] = {}
         self._own_runs = agents.runner(MAX_AT_CLIENT)
 
     def offer(self, tools: object) -> list[dict[str, object]]:
         """Take the client's tools, in the form of the protocol's `session.tools`, in place of those that it offered before.
         Returns them as the session shows them. Raises ProtocolError, and then nothing has changed."""
+        self._offered = self._read(tools)
+        return self.offered
+
+    def offer_for_response(self, tools: object) -> list[dict[str, object]]:
+        """Take the client's tools of one response, in place of those of an earlier one. Returns them as they are shown. Raises
+        ProtocolError, and then nothing has changed."""
+        self._of_response = self._read(tools)
+        return [tool.shown for tool in self._of_response.values()]
+
+    def _read(self, tools: object) -> dict[str, _Offered]:
         if not isinstance(tools, list) or len(tools) > MAX_CLIENT_TOOLS:
             raise ProtocolError(f"session.tools must be a list of at most {MAX_CLIENT_TOOLS} tools.")
         offered: dict[str, _Offered] = {}
@@ -52,8 +63,7 @@ class CallTools:
             if one.name in offered or one.name in self.agents.names or one.name in self._legs:
                 raise ProtocolError(f"There is a tool {one.name} already; give yours another name.")
             offered[one.name] = one
-        self._offered = offered
-        return self.offered
+        return offered
 
     @property
     def legs(self) -> tuple[Tool, ...]:
@@ -65,11 +75,16 @@ class CallTools:
         """The client's tools, as the session shows them."""
         return [tool.shown for tool in self._offered.values()]
 
-    def schemas(self) -> list[JsonObject]:
-        """The OpenAI function objects of all tools; the agent's come first, because they stay."""
+    def schemas(self, of_response: Sequence[str] | None = None) -> list[JsonObject]:
+        """The OpenAI function objects of all tools; the agent's come first, because they stay. `of_response` are the client's in
+        one response, where they are not the session's."""
         mine = self.agents.names
         legs = [tool.schema for tool in self._legs.values()]
-        return [*self.agents.schemas(), *legs, *(tool.schema for name, tool in self._offered.items() if name not in mine)]
+        if of_response is None:
+            clients = self._offered
+        else:
+            clients = {name: tool for name, tool in self._of_response.items() if name in of_response}
+        return [*self.agents.schemas(), *legs, *(tool.schema for name, tool in clients.items() if name not in mine)]
 
     def policy(self, name: str) -> ToolPolicy:
         """The policy of a tool."""
@@ -104,7 +119,9 @@ class CallTools:
         self._offered = {}
 
     def _clients(self, name: str) -> _Offered | None:
-        return None if name in self.agents.names else self._offered.get(name)
+        if name in self.agents.names:
+            return None
+        return self._offered.get(name) or self._of_response.get(name)
 
 
 class _Offered:

@@ -114,11 +114,12 @@ export class VoiceAgent extends EventTarget {
   }
 
   /**
-   * Type a message instead of speaking it.
+   * Type a message instead of speaking it. The agent stops speaking and answers it.
    * @param {string} text
    */
   sendText(text) {
     const item = { type: 'message', role: 'user', content: [{ type: 'input_text', text }] };
+    this.interrupt();
     this.send({ type: 'conversation.item.create', item });
     this.send({ type: 'response.create' });
   }

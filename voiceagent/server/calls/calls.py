@@ -8,10 +8,10 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from voiceagent.errors import MediaError, VoiceAgentError
-from voiceagent.media.leg import Leg
+from voiceagent.media.leg import Leg, Sideband
 from voiceagent.media.webrtc.ports import NoPortError
 from voiceagent.server.calls.admission import RETRY_AFTER_S, YOUNG_S, Admission
 from voiceagent.server.calls.quotas import NOBODY, Client, Place, Quotas
@@ -38,6 +38,15 @@ class CallHandle(Protocol):
 
     def hang_up(self, reason: str) -> None:
         """Ask the call to end soon. May be called at any time, also twice."""
+        ...
+
+
+@runtime_checkable
+class JoinableCall(Protocol):
+    """A call whose events others may take part in."""
+
+    async def join(self, sideband: Sideband) -> None:
+        """Let another client take part, until it leaves or the call ends."""
         ...
 
 
@@ -141,6 +150,13 @@ class Calls:
         if up is None or not client.may_end(up.place.client):
             raise Problem(404, "call_not_found", f"There is no call {call_id[:40]!r}; it is over or never was.", param="id")
         up.handle.hang_up("hangup")
+
+    def joinable(self, call_id: str, client: Client = NOBODY) -> JoinableCall:
+        """A call of this client that is up. Raises Problem (404) when the client has no such call."""
+        up = self._up.get(call_id)
+        if up is None or not client.may_end(up.place.client) or not isinstance(up.handle, JoinableCall):
+            raise Problem(404, "call_not_found", f"There is no call {call_id[:40]!r}; it is over or never was.", param="call_id")
+        return up.handle
 
     def hang_up_all(self) -> None:
         """Tell every caller that the server stops, and let the calls end."""

@@ -33,10 +33,11 @@ from voiceagent.server.http.connection import AIOHTTP_OPTIONS
 from voiceagent.server.http.offer import read_offer, refuse_encodings
 from voiceagent.server.http.page import serve_page
 from voiceagent.server.http.problems import Problem, answer_problems
+from voiceagent.server.http.realtime_socket import RealtimeSocket, check_upgrade
 from voiceagent.server.http.secret_requests import SECRETS_PATH, SecretRequests, ShowSession, shown_as_asked
 from voiceagent.server.monitoring.loop_monitor import LoopMonitor
 from voiceagent.server.monitoring.metrics import Metrics
-from voiceagent.task_owner import running
+from voiceagent.task_owner import TaskOwner, running
 
 MAX_BODY_BYTES = 131_072
 HANG_UP_GRACE_S = 2.0
@@ -92,6 +93,8 @@ CORS: web.AppKey[Callable[[web.Request], dict[str, str]]] = web.AppKey("cors")
 """Returns the headers by which pages of other sites may read an answer, for answers that are sent piece by piece."""
 KEYS = web.AppKey("keys", KeyRing)
 DRAINING = web.AppKey("draining", Draining)
+SOCKETS = web.AppKey("sockets", TaskOwner)
+"""Owns what closes WebSockets."""
 
 
 def make_app(service: Service) -> web.Application:
@@ -122,6 +125,11 @@ def make_app(service: Service) -> web.Application:
         await keys.keep_uses()
         await app[READINESS].close()
 
+    app[SOCKETS] = TaskOwner()
+
+    async def close_sockets(app: web.Application) -> None:
+        await app[SOCKETS].close()
+
     async def tell_callers(app: web.Application) -> None:
         app[CALLS].hang_up_all()
         await service.admission.close()
@@ -130,6 +138,7 @@ def make_app(service: Service) -> web.Application:
     app.router.add_post(SECRETS_PATH, secret_requests.issue)
     app.router.add_delete(SECRETS_PATH, secret_requests.revoke)
     app.cleanup_ctx.append(lifetime)
+    app.on_cleanup.append(close_sockets)
     app.on_shutdown.append(tell_callers)  # before open requests are waited for: a caller who waits for a place is one of them
     _add_routes(app, service)
     return app
@@ -174,6 +183,7 @@ def _add_routes(app: web.Application, service: Service) -> None:
     app.router.add_get("/v1/voiceagent/about", about)
     app.router.add_get("/v1/voiceagent/ice_servers", ice_servers)
     app.router.add_post("/v1/voiceagent/drain", _drain)
+    app.router.add_get("/v1/realtime", _open_socket)
     app.router.add_post("/v1/realtime/calls", _offer)
     app.router.add_post("/v1/realtime/calls/{id}/hangup", _hang_up)
     app.router.add_delete("/v1/realtime/calls/{id}", _hang_up)
@@ -223,6 +233,39 @@ async def _offer(request: web.Request) -> web.Response:
         raise
     headers = {"Location": f"/v1/realtime/calls/{call_id}", hdrs.CONTENT_TYPE: "application/sdp"}
     return web.Response(status=201, body=sdp.encode(), headers=headers)
+
+
+async def _open_socket(request: web.Request) -> web.StreamResponse:
+    check_upgrade(request)
+    if "call_id" in request.query:
+        return await _join(request)
+    calls, draining = request.app[CALLS], request.app[DRAINING]
+    opened = RealtimeSocket(request, request.app[SOCKETS])
+    try:
+        with draining.offer():
+            start_call = request.app[READINESS].start_call()
+            await calls.begin(
+                opened.make_leg,
+                opened.asked,
+                start_call,
+                request[CLIENT],
+                lambda: is_connected(request) and not draining.reason,
+            )
+    except Problem as problem:
+        calls.metrics.call_refused(problem.code)
+        if not opened.socket.prepared:
+            raise
+        await opened.refuse(problem)
+        return opened.socket
+    await opened.carry()
+    return opened.socket
+
+
+async def _join(request: web.Request) -> web.StreamResponse:
+    call = request.app[CALLS].joinable(request.query["call_id"], request[CLIENT])
+    opened = RealtimeSocket(request, request.app[SOCKETS])
+    await opened.attend(call)
+    return opened.socket
 
 
 def is_connected(request: web.Request) -> bool:

@@ -13,7 +13,7 @@ from aiohttp import hdrs, web
 from voiceagent.conversation.history import MAX_LEVELS, nests_deeper
 from voiceagent.json_types import JsonObject
 from voiceagent.realtime.fixed_settings import settings_named
-from voiceagent.realtime.settings import MAX_SESSION_BYTES
+from voiceagent.realtime.openai_session import MAX_SESSION_BYTES
 from voiceagent.server.access.client_secrets import DEFAULT_S, MAX_S, MIN_S, ClientSecrets
 from voiceagent.server.access.origins import Origins, checked_origin
 from voiceagent.server.calls.quotas import CLIENT

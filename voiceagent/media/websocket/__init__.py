@@ -1,0 +1,1 @@
+"""The WebSocket leg: audio and events of a call as text messages."""
