@@ -88,6 +88,15 @@ def test_a_write_that_is_refused_takes_no_other_with_it(address: StoreAddress, m
     assert store.written == {"first": 1, "events": 3}
 
 
+def test_a_text_that_is_no_unicode_is_refused_and_the_thread_goes_on(address: StoreAddress) -> None:
+    lost = Losses()
+    store = StoreWriter(address, lost)
+    store.put("events", Statement(EVENT, ("c", 1, "\ud800")))
+    store.put("events", Statement(EVENT, ("c", 2, "{}")))
+    store.close()
+    assert (store.written, lost.counts) == ({"events": 1}, {"events": 1})
+
+
 def test_a_write_is_done_whole_or_not_at_all(address: StoreAddress) -> None:
     store = StoreWriter(address, Losses())
     store.put("pairs", Statement(EVENT, ("c", 1, "{}")), Statement(EVENT, ("c", 1, "{}")))

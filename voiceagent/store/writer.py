@@ -134,6 +134,9 @@ class StoreWriter:
             return error
         except ConfigError as error:
             return StoreError(str(error))
+        except Exception as error:  # noqa: BLE001 - such as text that is no Unicode: the thread goes on without it
+            self._disconnect()
+            return StoreError(f"{self.address}: {type(error).__name__}", why=type(error).__name__, is_refused=True)
         return None
 
     def _finish(self, batch: list[_Write], error: StoreError | None) -> None:

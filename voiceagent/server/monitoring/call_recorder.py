@@ -24,7 +24,7 @@ from voiceagent.store.writer import StoreWriter
 SEEN_EVERY_S = 20.0
 FORGOTTEN_EVERY_S = 3600.0
 MAX_EVENTS = 50_000
-"""The most events that are kept of a call; later ones only reach monitors."""
+"""The most events that are kept of a call; later ones are counted as lost, and reach monitors alone."""
 RECORDS, EVENTS, RETENTION = "call records", "call events", "retention runs"
 
 log = logging.getLogger(__name__)
@@ -181,10 +181,14 @@ class CallRecorder(CallObserver):
             return
         words = self._records.settings.keep != "facts"
         for event in events:
-            if event.number and (self._kept < MAX_EVENTS or event.type == "call.ended"):
-                self._kept += 1
-                statement = keep_event(self._record.call_id, event.number, event.line(words=words))
-                self._records.writer.put(EVENTS, statement)
+            if not event.number:
+                continue
+            if self._kept >= MAX_EVENTS and event.type != "call.ended":
+                self._records.writer.lost(EVENTS, 1, f"a call has more than {MAX_EVENTS} of them")
+                continue
+            self._kept += 1
+            statement = keep_event(self._record.call_id, event.number, event.line(words=words))
+            self._records.writer.put(EVENTS, statement)
 
 
 def new_record(call_id: str, leg: str, agent: str, profile: str, records: CallRecords) -> CallRecord:
