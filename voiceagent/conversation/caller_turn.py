@@ -215,6 +215,7 @@ def _commit(
     step: Step, utterance_id: int, text: str, refusal: ev.Refusal | None = None, language: str = "", *, failed: bool = False
 ) -> None:
     """Commit the words of an endpointed utterance. `failed`: the recogniser failed, or was too slow."""
+    by_hand = utterance_id in step.state.caller_turn.by_hand
     caller_words.final_came(step, utterance_id)
     pause = None
     if utterance_id == step.state.utterance.utterance_id:
@@ -222,8 +223,8 @@ def _commit(
         caller_words.end_pause(step)
     step.do(act.CallerFinal(utterance_id, text))
     key = key_of_utterance(utterance_id)
-    if step.spoken() is not None and not step.state.rules.turns.interruptible:
-        _keep_for_later(step, text, refusal, key)
+    if step.spoken() is not None and (by_hand or not step.state.rules.turns.interruptible):
+        _keep_for_later(step, text, refusal, key, is_answered=step.state.rules.turns.answers and not by_hand)
         return
     if step.spoken() is not None:
         if _verdict(step, text, 0.0, silent=True) == "continue":
@@ -258,12 +259,12 @@ def _commit(
         begin_reply(step, reply_to_no_words(step, pause, failed=failed) if wordless else NextReply("answer"))
 
 
-def _keep_for_later(step: Step, text: str, refusal: ev.Refusal | None, key: str) -> None:
-    """The caller spoke over the agent, which must not be interrupted. The words are answered after the reply."""
+def _keep_for_later(step: Step, text: str, refusal: ev.Refusal | None, key: str, *, is_answered: bool) -> None:
+    """The caller spoke over the agent, which must not be interrupted. `is_answered`: the words are answered after the reply."""
     if text:
         caller_words.words_came(step)
         caller_words.add_words(step, text, refusal, key)
-        if step.state.rules.turns.answers:
+        if is_answered:
             caller_words.note_wish(step, step.state.caller_turn.wish or ReplyWish())
     if step.state.phase is Phase.FINALISING and not step.state.caller_turn.awaiting_final:
         _carry_on(step, text, step.state.caller_turn.ended_ms)
@@ -495,7 +496,7 @@ def utterance_committed(step: Step, event: ev.UtteranceCommitted) -> None:
     if step.state.phase is Phase.HEARING:
         _forget_utterance(step)
     caller_words.open_utterance(step, event.utterance_id, event.onset_ms)
-    caller_words.await_final(step, event.utterance_id)
+    caller_words.await_final(step, event.utterance_id, by_hand=True)
     caller_words.note_end(step, event.at_ms)
     step.do(act.CallerCommitted(event.utterance_id, event.onset_ms), act.Transcribe(event.utterance_id))
 

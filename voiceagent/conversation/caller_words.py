@@ -76,19 +76,23 @@ def note_judgement(step: Step, pause: Pause, judge: str, chance: float | None) -
 # --- the words to be answered -----------------------------------------------------------------------------------------
 
 
-def await_final(step: Step, utterance_id: int) -> None:
-    """An utterance has ended, and its final transcript is still to come."""
-    step.change("caller_turn", awaiting_final=step.state.caller_turn.awaiting_final | {utterance_id})
+def await_final(step: Step, utterance_id: int, *, by_hand: bool = False) -> None:
+    """An utterance has ended, and its final transcript is still to come. `by_hand`: the client ended it."""
+    turn, ended = step.state.caller_turn, {utterance_id}
+    step.change(
+        "caller_turn", awaiting_final=turn.awaiting_final | ended, by_hand=turn.by_hand | ended if by_hand else turn.by_hand
+    )
 
 
 def final_came(step: Step, utterance_id: int) -> None:
     """The final transcript of this utterance has come, or is given up."""
-    step.change("caller_turn", awaiting_final=step.state.caller_turn.awaiting_final - {utterance_id})
+    turn, known = step.state.caller_turn, {utterance_id}
+    step.change("caller_turn", awaiting_final=turn.awaiting_final - known, by_hand=turn.by_hand - known)
 
 
 def await_no_finals(step: Step) -> None:
     """Final transcripts that are still to come are of no interest."""
-    step.change("caller_turn", awaiting_final=frozenset())
+    step.change("caller_turn", awaiting_final=frozenset(), by_hand=frozenset())
 
 
 def words_came(step: Step) -> None:

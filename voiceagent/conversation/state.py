@@ -132,6 +132,8 @@ class CallerTurn(Struct, frozen=True):
     """The client's wish for a reply that begins as soon as it can."""
     awaiting_final: frozenset[int] = frozenset()
     """The endpointed utterances whose final transcript has not come yet."""
+    by_hand: frozenset[int] = frozenset()
+    """Those of them that the client ended."""
     context: tuple[Chunk, ...] = ()
     """The chunks found for these words and for the open utterance, in the order in which they came."""
     refusal: Refusal | None = None
