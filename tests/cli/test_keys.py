@@ -27,7 +27,7 @@ def test_a_key_is_shown_when_it_is_made_and_never_again(voiceagent: Run) -> None
     voiceagent("keys", "add", "me", "--operator")
     listed = voiceagent("keys", "list")
     assert listed.code == 0
-    assert "2 calls, 60 minutes a day, 6 calls a minute" in listed.out
+    assert "2 at once, 60 min a day, 6 begun a minute" in listed.out
     assert "operator" in listed.out
     assert "never" in listed.out
     found = json.loads(voiceagent("keys", "list", "--json").out)

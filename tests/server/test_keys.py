@@ -101,12 +101,42 @@ async def test_the_last_use_of_a_key_is_kept_in_a_file_of_its_own(file: KeyFile,
     before = file.path.read_bytes()
     uses = KeyUses(tmp_path / "keys-used.json")
     ring = KeyRing(file=file, uses=uses)
-    await ring.keep_uses()
+    await ring.keep_uses({})
     assert uses.read() == {}
     ring.client(key)
-    await ring.keep_uses()
+    await ring.keep_uses({})
     assert list(uses.read()) == [file.read()[0].id]
     assert file.path.read_bytes() == before
+
+
+async def test_minutes_that_a_key_has_spent_outlive_the_server(file: KeyFile, tmp_path: Path) -> None:
+    key = file.add("kiosk", KeyLimits(minutes_a_day=10))
+    uses = KeyUses(tmp_path / "keys-used.json")
+
+    def started() -> tuple[KeyRing, Quotas, Clock]:
+        ring, clock = KeyRing(file=file, uses=uses), Clock()
+        return ring, Quotas(QuotaSettings(), 16, clock=clock, spent_before=ring.spent_before), clock
+
+    ring, share, clock = started()
+    client = ring.client(key)
+    assert client is not None
+    place = share.take(client)
+    place.connected()
+    clock.now_s += 590
+    place.release()
+    await ring.keep_uses(share.spent_s())
+    ring, share, clock = started()
+    place = share.take(client)
+    place.connected()
+    clock.now_s += 15
+    assert not place.has_time_left()
+    await ring.keep_uses(share.spent_s())
+    uses.path.write_text("{")
+    ring, share, clock = started()
+    place = share.take(client)
+    place.connected()
+    clock.now_s += 590
+    assert place.has_time_left(), "a file that cannot be read is no reason to refuse calls"
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ from datetime import datetime
 import click
 
 from voiceagent.cli.tables import plain_table, show
-from voiceagent.server.access.key_file import KEYS_FILE_VARIABLE, KeyLimits, StoredKey
+from voiceagent.server.access.key_file import KEYS_FILE_VARIABLE, KeyLimits, KeyUse, StoredKey
 from voiceagent.server.access.key_ring import KEYS_VARIABLE, key_uses, keys_file
 from voiceagent.settings.agent import data_dir
 
 NO_DATA = 2
 NO_LIMIT = "–"
-_LIMITS = {"calls": "calls", "minutes_a_day": "minutes a day", "calls_a_minute": "calls a minute"}
+_LIMITS = {"calls": "at once", "minutes_a_day": "min a day", "calls_a_minute": "begun a minute"}
 
 
 @click.group(
@@ -55,7 +55,9 @@ def add_key(name: str, calls: int, minutes_a_day: float, calls_a_minute: float, 
 @keys.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_keys(as_json: bool) -> int:
-    """List the keys of the file: name, id, when it was made and last used, limits. Never the key."""
+    """List the keys: name, id, limits, when made and used.
+
+    The last use is known within ten seconds. The key itself is never shown."""
     file = keys_file(data_dir())
     found, used = file.read(), key_uses(data_dir()).read()
     if as_json:
@@ -66,7 +68,9 @@ def list_keys(as_json: bool) -> int:
     if not as_json:
         table = plain_table(f"Keys in {file.path}", "name", "id", "created", "last used", "limits")
         for key in found:
-            table.add_row(key.name, key.id, _day(key.created), _day(used.get(key.id)), _limits(key))
+            table.add_row(
+                key.name, key.id, _day(key.created), _day(use.last if (use := used.get(key.id)) else None), _limits(key)
+            )
         show(table)
     return 0
 
@@ -79,12 +83,12 @@ def revoke_key(name: str) -> None:
     click.echo(f"key {revoked.name} ({revoked.id}) is revoked; a running server refuses it within a second")
 
 
-def _facts(key: StoredKey, used: datetime | None) -> dict[str, object]:
+def _facts(key: StoredKey, use: KeyUse | None) -> dict[str, object]:
     return {
         "name": key.name,
         "id": key.id,
         "created": key.created.isoformat(),
-        "last_used": used.isoformat() if used else None,
+        "last_used": use.last.isoformat() if use else None,
         "operator": key.operator,
         "limits": {name: getattr(key.limits, name) or None for name in _LIMITS},
     }

@@ -153,21 +153,32 @@ def matching(entries: Mapping[str, StoredKey], given: str) -> StoredKey | None:
     return entry if hmac.compare_digest(_hash(salt, given), expected) and entry else None
 
 
+class KeyUse(msgspec.Struct, frozen=True):
+    """The use of one key."""
+
+    last: Annotated[datetime, msgspec.Meta(tz=True)]
+    """The time at which it was last presented."""
+    spent_s: float = 0.0
+    """Seconds of calls that it has used and not yet regained, where its minutes a day are limited."""
+    at: float = 0.0
+    """The time of `spent_s`, in seconds since 1970."""
+
+
 class KeyUses:
-    """The file that tells when each key was last used. Only the server writes it."""
+    """The file of the keys' uses, which outlives the server. Only the server writes it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def read(self) -> dict[str, datetime]:
-        """The times by the keys' ids; empty where nothing is known."""
+    def read(self) -> dict[str, KeyUse]:
+        """The uses by the keys' ids; empty where nothing is known."""
         try:
-            return msgspec.json.decode(self.path.read_bytes(), type=dict[str, datetime])
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            return msgspec.json.decode(self.path.read_bytes(), type=dict[str, KeyUse])
+        except (OSError, msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError):
             return {}
 
-    def write(self, uses: Mapping[str, datetime]) -> None:
-        """Keep these times. Raises OSError."""
+    def write(self, uses: Mapping[str, KeyUse]) -> None:
+        """Keep these uses. Raises OSError."""
         private_folder(self.path.parent)
         _replace(self.path, msgspec.json.encode(uses))
 

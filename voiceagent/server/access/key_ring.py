@@ -9,11 +9,22 @@ import hmac
 import ipaddress
 import logging
 import os
+import time
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from voiceagent.errors import ConfigError
-from voiceagent.server.access.key_file import FILE_NAME, KEYS_FILE_VARIABLE, USES_NAME, KeyFile, KeyUses, StoredKey, matching
+from voiceagent.server.access.key_file import (
+    FILE_NAME,
+    KEYS_FILE_VARIABLE,
+    USES_NAME,
+    KeyFile,
+    KeyUse,
+    KeyUses,
+    StoredKey,
+    matching,
+)
 from voiceagent.server.calls.quotas import Client
 
 KEYS_VARIABLE = "VOICEAGENT_KEYS"
@@ -22,8 +33,11 @@ MIN_KEY_CHARACTERS = 16
 """The shortest key that other machines may try."""
 LOOK_S = 1.0
 """The interval at which the file is looked at."""
-KEEP_USES_S = 60.0
+KEEP_USES_S = 10.0
 """The interval at which the times of the keys' last use are written."""
+
+SpentSeconds = Callable[[], Mapping[str, float]]
+"""Returns the seconds of calls that clients have spent, by their names."""
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +88,8 @@ class KeyRing:
         self._seen: object = None
         self._stored: dict[str, StoredKey] = {}
         self._used: dict[str, datetime] = {}
+        self._uses_before = uses.read() if uses is not None else {}
+        self._kept_spent_s = 0.0
         if file is not None:
             self._seen = _state(file.path)
             self._stored = {key.id: key for key in file.read()}
@@ -126,13 +142,19 @@ class KeyRing:
                 "--host 127.0.0.1"
             )
 
-    async def watch(self) -> None:
-        """Read the file again whenever it has changed, and keep when its keys were used, for ever."""
+    def spent_before(self, client: Client, now: float) -> tuple[float, float]:
+        """The seconds of calls that a client had spent when a server of these keys last ran, and how long ago that was. `now` is
+        in seconds since 1970."""
+        use = self._uses_before.get(client.key_id)
+        return (0.0, 0.0) if use is None else (use.spent_s, max(0.0, now - use.at))
+
+    async def watch(self, spent_s: SpentSeconds) -> None:
+        """Read the file again whenever it has changed, and keep the uses of its keys, for ever."""
         while True:
             for _ in range(int(KEEP_USES_S / LOOK_S)):
                 await asyncio.sleep(LOOK_S)
                 await self.look()
-            await self.keep_uses()
+            await self.keep_uses(spent_s())
 
     async def look(self) -> None:
         """Read the file if it has changed. One that cannot be used changes nothing, and is logged once."""
@@ -152,18 +174,28 @@ class KeyRing:
         self._stored = stored
         self._needed = self._needed or bool(stored)
 
-    async def keep_uses(self) -> None:
-        """Write when keys were used, if any was since the last time."""
+    async def keep_uses(self, spent_s: Mapping[str, float]) -> None:
+        """Write when keys were used and what they have spent, by their names, if that is more than the last time."""
         used, self._used = self._used, {}
-        if self._uses is None or not used:
+        total_s = sum(spent_s.values())
+        grown, self._kept_spent_s = total_s > self._kept_spent_s, total_s
+        if self._uses is None or not (used or grown):
             return
         try:
-            await asyncio.to_thread(self._write_uses, self._uses, used)
+            await asyncio.to_thread(self._write_uses, self._uses, used, spent_s)
         except OSError as error:
-            log.warning("when keys were used cannot be kept in %s (%s)", self._uses.path, error.strerror)
+            log.warning("the uses of keys cannot be kept in %s (%s)", self._uses.path, error.strerror)
 
-    def _write_uses(self, uses: KeyUses, used: dict[str, datetime]) -> None:
-        uses.write({key_id: at for key_id, at in {**uses.read(), **used}.items() if key_id in self._stored})
+    def _write_uses(self, uses: KeyUses, used: Mapping[str, datetime], spent_s: Mapping[str, float]) -> None:
+        before, now, kept = uses.read(), time.time(), {}
+        for key_id, key in self._stored.items():
+            last = used.get(key_id) or (before[key_id].last if key_id in before else None)
+            if last is not None:
+                known = before.get(key_id, KeyUse(last))
+                kept[key_id] = (
+                    KeyUse(last, spent_s[key.name], now) if key.name in spent_s else KeyUse(last, known.spent_s, known.at)
+                )
+        uses.write(kept)
 
 
 def keys_of_server(data_dir: Path) -> KeyRing:

@@ -166,13 +166,16 @@ class Quotas:
         *,
         keys: Callable[[], int] = lambda: 0,
         clock: Callable[[], float] = time.monotonic,
+        spent_before: Callable[[Client, float], tuple[float, float]] = lambda client, now: (0.0, 0.0),
     ) -> None:
-        """`keys` says how many keys the server has. With several keys, none may take all places."""
+        """`keys` says how many keys the server has. With several keys, none may take all places. `spent_before` returns the
+        seconds that a client had spent before this server began, and how many seconds ago, at a time in seconds since 1970."""
         self._settings = settings
         self._max_calls = max_calls
         self._keys = keys
         self._offers_at_once = max(10.0, 2.0 * max_calls)
         self._clock = clock
+        self._spent_before = spent_before
         self._by_client: dict[str, _Used] = {}
 
     def take(self, client: Client) -> Place:
@@ -205,6 +208,12 @@ class Quotas:
         connecting = self._settings.connecting or max(4, self._max_calls // (4 if several else 2))
         return Place(client, minutes > 0, used, self._clock, connecting)
 
+    def spent_s(self) -> dict[str, float]:
+        """The seconds of calls that clients with limited minutes have used and not regained, by their names."""
+        now_s = self._clock()
+        limited = {name: used.seconds for name, used in self._by_client.items() if used.seconds.burst < UNLIMITED_S}
+        return {name: seconds.burst - left for name, seconds in limited.items() if (left := seconds.left(now_s)) < seconds.burst}
+
     def _minutes(self, client: Client) -> float:
         return client.limits.minutes_a_day or self._settings.minutes_a_day
 
@@ -220,6 +229,8 @@ class Quotas:
         begun = TokenBucket(a_minute / 60.0, max(1.0, a_minute)) if a_minute else None
         fresh = _Used(offers, TokenBucket(seconds / DAY_S, seconds), begun, client.limits)
         if known is None:
+            spent_s, ago_s = self._spent_before(client, time.time())
+            fresh.seconds.charge(max(0.0, spent_s - ago_s * fresh.seconds.rate_per_s), self._clock())
             self._by_client[client.name] = fresh
             return fresh
         known.seconds, known.begun, known.limits = fresh.seconds, fresh.begun, fresh.limits  # the operator has changed the limits

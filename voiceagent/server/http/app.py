@@ -103,7 +103,8 @@ def make_app(service: Service) -> web.Application:
     origins = Origins(service.allowed_origins, keys_needed=lambda: keys.is_needed)
     client_secrets = service.metrics.client_secrets = ClientSecrets()
     gate = KeyGate(keys, client_secrets, origins, service.metrics)
-    quotas = Quotas(service.admission.settings.per_client, service.admission.settings.max_calls, keys=keys.count)
+    admission = service.admission.settings
+    quotas = Quotas(admission.per_client, admission.max_calls, keys=keys.count, spent_before=keys.spent_before)
     app = web.Application(
         middlewares=[_headers(gate), answer_problems, refuse_encodings, gate.middleware()],
         client_max_size=MAX_BODY_BYTES,
@@ -117,12 +118,12 @@ def make_app(service: Service) -> web.Application:
         app[DRAINING] = Draining(app[CALLS], service.drain_timeout_s)
         app[READINESS] = Readiness(service.load)
         app[READINESS].open()
-        async with running(keys.watch(), "keys"), _all(service.parts, lambda part: part.open(app)):
+        async with running(keys.watch(quotas.spent_s), "keys"), _all(service.parts, lambda part: part.open(app)):
             with LoopMonitor(service.metrics, pressure=service.admission.pressure):  # until here no call can be held up
                 async with _all(service.parts, lambda part: part.listen(app)):
                     yield
                 await app[CALLS].close(service.hang_up_grace_s)
-        await keys.keep_uses()
+        await keys.keep_uses(quotas.spent_s())
         await app[READINESS].close()
 
     app[SOCKETS] = TaskOwner()
