@@ -21,7 +21,7 @@ const CONNECT_MS = 12_000;
 const LOST_AFTER_MS = 6_000;
 
 export class VoiceAgent extends EventTarget {
-  /** @param {{url?: string, key?: string}} [options] `url`: where the server is, this page's by default; `key`: a bearer token */
+  /** @param {{url?: string, key?: string}} [options] `url`: where the server is, this page's by default; `key`: a key or a client secret */
   constructor({ url = '', key = '' } = {}) {
     super();
     this.url = url;
