@@ -108,12 +108,23 @@ async def an_offer() -> str:
     return sdp
 
 
+async def test_a_right_key_or_secret_connects_by_every_way(kept: Kept) -> None:
+    """Shows that the other tests try what would connect."""
+    async with aiohttp.ClientSession() as session:
+        shops = await secret_of(kept, session, voiceagent={"origin": SHOP, "once": True})
+        assert await socket_opened(kept, session, shops, by_header=False, origin=SHOP) == 101
+        assert await socket_opened(kept, session, shops, by_header=False, origin=SHOP) == 401
+        for key in (kept.key, ENVIRONMENT, await secret_of(kept, session)):
+            assert await socket_opened(kept, session, key, by_header=True) == 101
+            assert await socket_opened(kept, session, key, by_header=False, origin=kept.server.url) == 101
+
+
 async def test_a_changed_key_or_secret_never_connects(kept: Kept) -> None:
     offer = await an_offer()
     async with aiohttp.ClientSession() as session:
         before = await calls_begun(kept, session)
         secret = await secret_of(kept, session)
-        wrong = ["", "wrong", kept.file.path.name, *changed(kept.key), *changed(secret), kept.key + secret]
+        wrong = ["", "no-key-of-this-server", kept.file.path.name, *changed(kept.key), *changed(secret), kept.key + secret]
         wrong += [kept.file.read()[0].id, kept.file.read()[0].sha256, kept.file.read()[0].name]
         by_http = [offered(kept, session, offer, key) for key in wrong if key]
         by_socket = [
