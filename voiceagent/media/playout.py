@@ -31,7 +31,7 @@ Position = tuple[int, int, float]
 class PlayoutClause:
     """A clause's audio, growing while it is synthesised."""
 
-    __slots__ = ("buffer", "complete", "index", "is_cut", "recent", "reply_id", "sent_samples")
+    __slots__ = ("buffer", "complete", "index", "is_cut", "recent", "recent_samples", "reply_id", "sent_samples")
 
     def __init__(self, reply_id: int, index: int) -> None:
         self.reply_id = reply_id
@@ -42,13 +42,15 @@ class PlayoutClause:
         self.sent_samples = 0
         self.recent: deque[NDArray[np.int16]] = deque()
         """The audio that was sent last."""
+        self.recent_samples = 0
 
     def sent(self, part: NDArray[np.int16]) -> None:
         """The next part of its audio was sent."""
         self.sent_samples += len(part)
         self.recent.append(part)
-        while sum(map(len, self.recent)) - len(self.recent[0]) >= MAX_REWIND_SAMPLES:
-            self.recent.popleft()
+        self.recent_samples += len(part)
+        while self.recent_samples - len(self.recent[0]) >= MAX_REWIND_SAMPLES:
+            self.recent_samples -= len(self.recent.popleft())
 
     def go_back(self, samples: int) -> int:
         """Have up to this much of it sent again; returns how much it is."""
@@ -57,6 +59,7 @@ class PlayoutClause:
         joined = np.concatenate(self.recent)
         again = joined[-samples:]
         self.recent = deque([joined[: -len(again)]] if len(again) < len(joined) else [])
+        self.recent_samples -= len(again)
         self.buffer.appendleft(again)
         self.sent_samples -= len(again)
         return len(again)
