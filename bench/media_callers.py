@@ -10,11 +10,11 @@ import json
 import sys
 
 import numpy as np
-from aiortc.rtp import RtpPacket
 from numpy.typing import NDArray
 
 from bench.media_server import speech
 from voiceagent.client.caller import Caller
+from voiceagent.media.rtp import RtpPacket
 
 RTP_TICKS_PER_MS = 48
 SETTLE_S = 2.0

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import aioice.ice
 import onnxruntime
 import pipecat.services.piper.tts as piper_service
 from aiohttp import web
@@ -38,7 +39,6 @@ from pipecat.workers.runner import WorkerRunner
 from piper import PiperVoice
 from piper.config import PiperConfig
 
-from voiceagent.media.webrtc import aiortc_hooks
 from voiceagent.settings.agent import load_agent
 from voiceagent.stt.short_whisper import ShortWhisper
 from voiceagent.tools.toolset import ToolSet
@@ -218,9 +218,15 @@ class Bots:
         await call.result_callback(json.loads(outcome.output))
 
 
+def allow_loopback() -> None:
+    """Let a machine with only `lo` connect to itself. Other machines gather the same addresses as before."""
+    gathered = aioice.ice.get_host_addresses
+    aioice.ice.get_host_addresses = lambda use_ipv4, use_ipv6: gathered(use_ipv4, use_ipv6) or ["127.0.0.1"]
+
+
 async def serve(options: argparse.Namespace) -> None:
     """Answer offers until ended."""
-    aiortc_hooks.allow_loopback()
+    allow_loopback()
     piper_service.PiperVoice = OneThreadVoice
     load_whisper(str(options.whisper), options.encoder, options.short)
     load_voice(options.voice)

@@ -20,10 +20,10 @@ import aiohttp
 from aiortc import MediaStreamTrack, RTCConfiguration, RTCDataChannel, RTCPeerConnection, RTCSessionDescription
 from av.packet import Packet
 
+from tests.aiortc_peer import allow_loopback
 from tests.attacks.honest import question
 from voiceagent.audio import opus
 from voiceagent.audio.resample import resample
-from voiceagent.media.webrtc import aiortc_hooks
 from voiceagent.media.webrtc.event_channel import LABEL
 
 FRAME_S = 0.02
@@ -143,7 +143,7 @@ async def abuse(url: str, key: str, kind: str, found: Abuse, ended: asyncio.Even
 
 
 async def _connect(peer: RTCPeerConnection, url: str, key: str) -> bool:
-    aiortc_hooks.allow_loopback()
+    allow_loopback()
     await peer.setLocalDescription(await peer.createOffer())
     headers = {"Content-Type": "application/sdp", "Authorization": f"Bearer {key}"}
     async with (

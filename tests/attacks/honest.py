@@ -12,13 +12,13 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
-from aiortc.rtp import RtpPacket
 from numpy.typing import NDArray
 
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.errors import MediaError
 from voiceagent.evaluation.espeak import Espeak
+from voiceagent.media.rtp import RtpPacket
 
 RATE_HZ = 16_000
 QUESTION = "What time is it in Paris?"

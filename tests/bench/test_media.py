@@ -1,7 +1,7 @@
 import pytest
-from aiortc.rtp import RtpPacket
 
 from bench.media_callers import PacketTimes
+from voiceagent.media.rtp import RtpPacket
 
 
 def test_lateness_is_counted_from_the_earliest_packet_and_skipped_time_is_not_late() -> None:

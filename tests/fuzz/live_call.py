@@ -16,7 +16,6 @@ from tests.fuzz.target import Finding
 from tests.media.conftest import MediaServer
 from voiceagent.client.caller import Caller
 from voiceagent.media.inbound_frames import MAX_FRAMES
-from voiceagent.media.webrtc import aiortc_hooks
 from voiceagent.media.webrtc.event_channel import MAX_WAITING
 from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 
@@ -37,7 +36,7 @@ def only_loopback() -> Iterator[None]:
     """Meanwhile this process gathers loopback addresses only, and a datagram to any other address stays here: an offer may name
     whatever a mutation makes of it."""
     transport = selector_events._SelectorDatagramTransport  # type: ignore[attr-defined]  # private to asyncio
-    shipped_sendto, gathered = transport.sendto, aiortc_hooks._gathered_host_addresses
+    shipped_sendto, gathered = transport.sendto, aioice.ice.get_host_addresses
 
     def sendto(self: Any, data: bytes, addr: Any = None) -> None:
         try:
@@ -48,11 +47,11 @@ def only_loopback() -> Iterator[None]:
             shipped_sendto(self, data, addr)
 
     transport.sendto = sendto
-    aiortc_hooks._gathered_host_addresses = lambda use_ipv4, use_ipv6: []
+    aioice.ice.get_host_addresses = lambda use_ipv4, use_ipv6: []
     try:
         yield
     finally:
-        transport.sendto, aiortc_hooks._gathered_host_addresses = shipped_sendto, gathered
+        transport.sendto, aioice.ice.get_host_addresses = shipped_sendto, gathered
 
 
 class LiveCall:
@@ -93,7 +92,7 @@ class LiveCall:
     @property
     def dtls(self) -> Any:
         """The server's transport."""
-        return self.leg._peer.getTransceivers()[0].receiver.transport
+        return self.leg._peer.transport.dtls
 
     @property
     def ice(self) -> aioice.ice.Connection:
@@ -105,7 +104,7 @@ class LiveCall:
     def peer_dtls(self) -> Any:
         """The peer's transport, with the keys that the server's opens."""
         assert self.caller._peer is not None
-        return self.caller._peer.getTransceivers()[0].receiver.transport
+        return self.caller._peer.transport.dtls
 
     @property
     def peer(self) -> tuple[str, int]:

@@ -10,16 +10,17 @@ import struct
 from collections import defaultdict
 from typing import Any, SupportsBytes
 
-import aioice.ice
 import pytest
 from aioice import stun
 from aiortc import rtcsctptransport as sctp
 from aiortc import rtp
-from aiortc.rtcdtlstransport import RTCDtlsTransport
 
 from tests.fuzz.live_call import LiveCall
 from tests.fuzz.target import CORPUS
 from tests.media.conftest import tone
+from voiceagent.media.rtp import RtpPacket
+from voiceagent.media.webrtc.ice_connection import GatedProtocol
+from voiceagent.media.webrtc.rtcp import Rtcp
 
 KEPT = {"stun": 8, "dtls": 14, "rtp": 6, "rtcp": 8, "sctp": 12}
 """Of each kind that were recorded, those of different sizes."""
@@ -40,31 +41,31 @@ class Recorder:
 
     def listen(self) -> None:
         """Wraps what aioice and aiortc read with, for the rest of this process."""
-        received = aioice.ice.StunProtocol.datagram_received
-        rtcp, data_of = RTCDtlsTransport._handle_rtcp_data, sctp.RTCSctpTransport._handle_data
-        parsed = rtp.RtpPacket.parse.__func__  # type: ignore[attr-defined]  # a class method's function
+        received = GatedProtocol.datagram_received
+        rtcp, data_of = Rtcp.receive, sctp.RTCSctpTransport._handle_data
+        parsed = RtpPacket.parse.__func__  # type: ignore[attr-defined]  # a class method's function
 
         def datagram_received(protocol: Any, data: bytes, addr: Any) -> None:
             self.keep("dtls" if data and 19 < data[0] < 64 else "stun", data) if data and data[0] < 64 else None
             received(protocol, data, addr)
 
-        async def handle_rtcp(transport: Any, data: bytes) -> None:
+        def take_rtcp(reporter: Any, data: bytes) -> None:
             self.keep("rtcp", data)
-            await rtcp(transport, data)
+            rtcp(reporter, data)
 
         async def handle_data(transport: Any, data: bytes) -> None:
             self.keep("sctp", data)
             await data_of(transport, data)
 
-        def parse(cls: Any, data: bytes, extensions: Any = None) -> Any:
+        def parse(cls: Any, data: bytes) -> Any:
             self.keep("rtp", data)
-            return parsed(cls, data, extensions or rtp.HeaderExtensionsMap())
+            return parsed(cls, data)
 
         patch = pytest.MonkeyPatch()
-        patch.setattr(aioice.ice.StunProtocol, "datagram_received", datagram_received)
-        patch.setattr(RTCDtlsTransport, "_handle_rtcp_data", handle_rtcp)
+        patch.setattr(GatedProtocol, "datagram_received", datagram_received)
+        patch.setattr(Rtcp, "receive", take_rtcp)
         patch.setattr(sctp.RTCSctpTransport, "_handle_data", handle_data)
-        patch.setattr(rtp.RtpPacket, "parse", classmethod(parse))
+        patch.setattr(RtpPacket, "parse", classmethod(parse))
 
 
 async def recorded() -> dict[str, list[bytes]]:

@@ -216,9 +216,9 @@ class Handshake(Target):
         try:
             while not connecting.done():
                 for leg in self.server.legs[before:]:
-                    transport = leg._peer.getTransceivers()[0].receiver.transport
-                    if transport.state in ("new", "connecting"):
-                        for protocol in transport.transport._connection._protocols:
+                    transport = leg._peer.transport
+                    if transport.dtls.state in ("new", "connecting"):
+                        for protocol in transport.gatherer._connection._protocols:
                             protocol.datagram_received(data, STRANGER)
                 await asyncio.sleep(0.002)
             await connecting

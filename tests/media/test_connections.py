@@ -6,37 +6,33 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-import struct
 import threading
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
-import aiortc.rtcrtpreceiver
+import aioice.ice
+import aiortc
 import psutil
 import pytest
 from aiohttp import web
-from aiortc import (
-    RTCConfiguration,
-    RTCPeerConnection,
-    RTCRtpHeaderExtensionParameters,
-    RTCRtpParameters,
-    RTCSessionDescription,
-)
-from aiortc.rtcdtlstransport import RTCDtlsTransport
-from aiortc.rtp import HeaderExtensionsMap, RtpPacket
+from aiortc import RTCConfiguration, RTCPeerConnection, RTCSessionDescription
 
+from tests.aiortc_peer import allow_loopback, opus_only
 from tests.media.conftest import MediaServer, echo, listen, tone
 from voiceagent.client.caller import Caller
 from voiceagent.client.impairment import ImpairedRelay, Impairment
 from voiceagent.errors import MediaError
 from voiceagent.media.ticker import Ticker
-from voiceagent.media.webrtc import aiortc_hooks
+from voiceagent.media.webrtc import private_names
+from voiceagent.media.webrtc.datagram_gate import DatagramGate
+from voiceagent.media.webrtc.ice_connection import GatedConnection
+from voiceagent.media.webrtc.ports import ANY_PORT
 from voiceagent.media.webrtc.session_description import read_offer
-from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg, opus_only
+from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 
 
 async def offer_of(*, audio: bool = True, data: bool = True, video_line: bool = False) -> tuple[RTCPeerConnection, str]:
+    allow_loopback()
     peer = RTCPeerConnection(RTCConfiguration(iceServers=[]))
     if audio:
         peer.addTransceiver("audio").setCodecPreferences(opus_only())
@@ -127,46 +123,33 @@ async def test_an_offer_that_leaves_the_direction_open_means_both_or_the_session
 async def test_a_machine_with_only_loopback_connects_to_itself(
     media_server: MediaServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(aiortc_hooks, "_gathered_host_addresses", lambda use_ipv4, use_ipv6: [])
+    monkeypatch.setattr(aioice.ice, "get_host_addresses", lambda use_ipv4, use_ipv6: [])
     media_server.behaviour = echo
     async with asyncio.timeout(20), Caller(media_server.url) as caller:
         caller.say(tone(0.5))
         await caller.wait_heard(0.0)
         assert caller._peer is not None
-        assert "127.0.0.1" in caller._peer.localDescription.sdp
+        assert "127.0.0.1" in caller._peer.local_description
 
 
-async def test_other_machines_gather_what_they_did(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aiortc_hooks, "_gathered_host_addresses", lambda use_ipv4, use_ipv6: ["192.0.2.9"])
-    assert aiortc_hooks._host_addresses(True, True) == ["192.0.2.9"]
+async def test_other_machines_gather_no_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aioice.ice, "get_host_addresses", lambda use_ipv4, use_ipv6: ["127.0.0.3"])
+    connection = GatedConnection(DatagramGate(), ANY_PORT)
+    await connection.gather_candidates()
+    hosts = [candidate.host for candidate in connection.local_candidates]
+    await connection.close()
+    assert hosts == ["127.0.0.3"]
 
 
-def test_the_private_interface_of_aiortc_is_where_we_expect_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    aiortc_hooks.check()
+def test_what_aiortc_and_aioice_have_moved_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    private_names.check()
     monkeypatch.setattr(aiortc, "__version__", "1.17.0")
-    monkeypatch.delattr(aiortc.rtcrtpreceiver.RTCRtpReceiver, "_handle_rtp_packet")
-    with pytest.raises(MediaError, match=r"its version is 1.17.0; .*_handle_rtp_packet moved.*expected 1\.16"):
-        aiortc_hooks.check()
-
-
-def test_a_packet_that_cannot_be_read_is_dropped() -> None:
-    level = RTCRtpHeaderExtensionParameters(id=1, uri="urn:ietf:params:rtp-hdrext:ssrc-audio-level")
-    extensions = HeaderExtensionsMap()
-    extensions.configure(RTCRtpParameters(headerExtensions=[level]))
-    connection = SimpleNamespace(data_received=None)
-    session = SimpleNamespace(unprotect=lambda data: data)
-    names = (aiortc_hooks._SRTP_SESSION, aiortc_hooks._HEADER_EXTENSIONS, aiortc_hooks._RECEIVED_PACKETS)
-    transport = SimpleNamespace(
-        transport=SimpleNamespace(_connection=connection), **dict(zip(names, (session, extensions, 0), strict=True))
-    )
-    taken: list[RtpPacket] = []
-    dtls = cast("RTCDtlsTransport", transport)  # so much of one as the hook reads
-    aiortc_hooks._take_at_once(dtls, taken.append)
-    header = struct.pack("!BBHLLHH", 0x90, 96, 7, 0, 1, 0xBEDE, 1)
-    for extension in (b"\x11\x01\x02\x00", b"\x1f\x01\x02\x00", b"\x10\x55\x00\x00"):  # two bytes for one, cut short, right
-        connection.data_received(header + extension + b"audio", 1)
-    assert [(packet.payload, packet.extensions.audio_level) for packet in taken] == [(b"audio", (False, 0x55))]
-    assert aiortc_hooks.packets_received(dtls) == 3
+    monkeypatch.delattr(aioice.ice.Connection, "check_complete")
+    monkeypatch.setattr(aiortc.RTCSctpTransport, "_handle_data", lambda self, packet: None)
+    monkeypatch.setattr(aiortc.RTCIceGatherer, "__init__", lambda self: None)
+    told = r"its version is 1.17.0; RTCIceGatherer._connection moved; Connection.check_complete moved; .*_handle_data moved; exp"
+    with pytest.raises(MediaError, match=told):
+        private_names.check()
 
 
 async def test_the_leg_ends_when_the_caller_hangs_up(media_server: MediaServer) -> None:

@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 from aiortc import RTCConfiguration, RTCPeerConnection, RTCSessionDescription
 
+from tests.aiortc_peer import PacedTrack, allow_loopback, opus_only
 from tests.media.conftest import tone
 from tests.media.test_connections import offer_of
 from voiceagent.errors import MediaError
-from voiceagent.media.paced_track import PacedTrack
+from voiceagent.media.paced_audio import PacedAudio
 from voiceagent.media.playout import Playout
 from voiceagent.media.webrtc.offered_sections import MAX_SECTIONS, read_sections
 from voiceagent.media.webrtc.session_description import read_offer
-from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg, opus_only
+from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 
 KEYS = ["a=ice-ufrag:abcd", "a=ice-pwd:abcdefghijklmnopqrstuvwx", "a=setup:actpass", "a=rtcp-mux"]
 
@@ -78,10 +79,11 @@ def accepted(answer: str) -> str:
 
 async def speaking_peer(*, data_first: bool = False) -> tuple[RTCPeerConnection, str]:
     """A caller who speaks: its connection and its offer."""
+    allow_loopback()
     peer = RTCPeerConnection(RTCConfiguration(iceServers=[], alwaysNegotiateDataChannels=data_first))
     playout = Playout()
     playout.push(1, 0, tone(9.0), complete=True)
-    peer.addTransceiver(PacedTrack(playout.take_frame), direction="sendrecv").setCodecPreferences(opus_only())
+    peer.addTransceiver(PacedTrack(PacedAudio(playout.take_frame)), direction="sendrecv").setCodecPreferences(opus_only())
     if not data_first:
         peer.createDataChannel("oai-events")
     await peer.setLocalDescription(await peer.createOffer())

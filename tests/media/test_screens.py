@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import aioice.ice
 import pytest
-from aiortc.rtcdtlstransport import RTCDtlsTransport
 from aiortc.rtcsctptransport import Chunk, DataChunk, ForwardTsnChunk, HeartbeatChunk, InitChunk, SackChunk, serialize_packet
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voiceagent.errors import MediaError
-from voiceagent.media.webrtc import aiortc_hooks, dtls_screen
+from voiceagent.media.webrtc import dtls_screen
 from voiceagent.media.webrtc.datagram_gate import DatagramKind, classify, is_stun
 from voiceagent.media.webrtc.sctp_screen import (
     MAX_STREAMS,
@@ -121,11 +118,3 @@ def test_a_meter_forgives_bursts_and_not_persistence() -> None:
     assert meter.exhausted
     assert not meter.admit(1, 100.0)
     assert (meter.refusals, meter.refused) == (3, 11)
-
-
-def test_what_aioice_and_aiortc_have_moved_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    aiortc_hooks.check()
-    monkeypatch.delattr(aioice.ice.Connection, "_valid_username")
-    monkeypatch.delattr(RTCDtlsTransport, "_handle_rtcp_data")
-    with pytest.raises(MediaError, match=r"Connection._valid_username moved; .*RTCDtlsTransport._handle_rtcp_data moved"):
-        aiortc_hooks.check()

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from aiortc.rtp import RtpPacket
 
 from tests.media.conftest import MediaServer, collect, echo, listen, tone
 from voiceagent.audio.format import HEARD_HZ
@@ -18,6 +17,7 @@ from voiceagent.audio.levels import dbfs
 from voiceagent.client.caller import Caller
 from voiceagent.client.impairment import ImpairedRelay, Impairment
 from voiceagent.errors import MediaError
+from voiceagent.media.rtp import RtpPacket
 from voiceagent.media.webrtc import event_channel
 from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 

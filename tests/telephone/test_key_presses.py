@@ -6,11 +6,11 @@ import random
 from dataclasses import dataclass, replace
 
 import pytest
-from aiortc.rtp import RtpPacket
 from hypothesis import given
 from hypothesis import strategies as st
 
 from voiceagent.audio.format import PHONE_FRAME_SAMPLES
+from voiceagent.media.rtp import RtpPacket
 from voiceagent.telephone.sip.audio import SipReceiver
 from voiceagent.telephone.sip.description import PCMU, PhoneAudio
 from voiceagent.telephone.telephone_events import KEYS, KeyReader

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from aiortc.rtp import RtpPacket
 from numpy.typing import NDArray
 
 from voiceagent.audio import g711
 from voiceagent.audio.format import PHONE_FRAME_SAMPLES
+from voiceagent.media.rtp import RtpPacket
 from voiceagent.telephone.messages import Encoding
 from voiceagent.telephone.sip.audio import LateEncoder, SipReceiver, mixed
 from voiceagent.telephone.sip.description import PCMA, PCMU, PhoneAudio

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from types import TracebackType
 
 import numpy as np
-from aiortc import RTCBundlePolicy, RTCConfiguration, RTCIceServer, RTCPeerConnection, RTCSessionDescription
-from aiortc.exceptions import InternalError, InvalidStateError, OperationError
-from aiortc.rtp import RtpPacket
+from aiortc import RTCIceServer
 from numpy.typing import NDArray
 
 from voiceagent.audio import opus
@@ -27,12 +25,11 @@ from voiceagent.client.signalling import SignallingAnswer, answer_to
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.media.audio_receiver import AudioReceiver
-from voiceagent.media.paced_track import PacedTrack
-from voiceagent.media.webrtc import aiortc_hooks
+from voiceagent.media.paced_audio import PacedAudio
+from voiceagent.media.rtp import RtpPacket
 from voiceagent.media.webrtc.event_channel import LABEL, EventChannel
-from voiceagent.media.webrtc.session_description import opus_payload_type, read_answer, with_opus_parameters
-from voiceagent.media.webrtc.webrtc_leg import opus_only
-from voiceagent.task_owner import TaskOwner
+from voiceagent.media.webrtc.peer import Peer, PeerOptions
+from voiceagent.media.webrtc.session_description import opus_codec, read_answer
 
 MAX_SAY_S = 600
 """The most speech that may wait to be said, in seconds."""
@@ -98,10 +95,9 @@ class Caller:
         """Called with each RTP packet and when it arrived."""
         self._token = token
         self._relay = relay
-        self._tasks = TaskOwner()
         self._connect_timeout_s = connect_timeout_s
         self._ice_servers = list(ice_servers)
-        self._peer: RTCPeerConnection | None = None
+        self._peer: Peer | None = None
         self._receiver: AudioReceiver | None = None
         self._events = EventChannel()
         self._microphone: deque[NDArray[np.int16]] = deque()
@@ -131,7 +127,6 @@ class Caller:
 
     async def connect(self) -> None:
         """Make the call; returns when audio flows both ways. Raises MediaError in one line if that fails."""
-        aiortc_hooks.prepare()
         try:
             async with asyncio.timeout(self._connect_timeout_s):
                 await self._negotiate()
@@ -149,30 +144,23 @@ class Caller:
             raise MediaError(f"{self.url}: the connection failed; check that UDP between here and there is open")
 
     async def _negotiate(self) -> None:
-        configuration = RTCConfiguration(iceServers=self._ice_servers, bundlePolicy=RTCBundlePolicy.MAX_BUNDLE)
-        peer = self._peer = RTCPeerConnection(configuration)
-        self._receiver = AudioReceiver(PLAYED_HZ, self._on_frame)
-        transceiver = peer.addTransceiver(PacedTrack(self._next_frame, sent=self._on_sent), direction="sendrecv")
-        transceiver.setCodecPreferences(opus_only())
-        channel = peer.createDataChannel(LABEL)
+        codec = opus_codec()
+        self._receiver = AudioReceiver(PLAYED_HZ, self._on_frame, payload_type=codec.payloadType)
+        audio = PacedAudio(self._next_frame, sent=self._on_sent)
+        peer = self._peer = Peer(audio, self._on_rtp, opus.RTP_CLOCK_HZ, PeerOptions(self._ice_servers))
+        peer.on_state = self._on_state
+        offer = await peer.offer([codec], LABEL)
+        channel = peer.open_channel(LABEL)
         self._events.attach(channel)
         channel.on("close", lambda: self._end("ended"))
-        peer.on("connectionstatechange", self._on_connection_state)
-        transceiver.receiver.transport.on("statechange", self._on_transport_state)
-        await peer.setLocalDescription(await peer.createOffer())
-        offer = with_opus_parameters(peer.localDescription.sdp)
-        self._receiver.payload_type = opus_payload_type(offer)
         answered = await self._answer_to(self._relay.rewrite_offer(offer) if self._relay else offer)
         self.location, answer = answered.location, read_answer(answered.body)
         if self._relay is not None:
             answer = await self._relay.rewrite_answer(answer)
         try:
-            await peer.setRemoteDescription(RTCSessionDescription(sdp=answer, type="answer"))
-        except (OperationError, InternalError, InvalidStateError, ValueError, KeyError, AttributeError) as error:
+            peer.settle(answer, codec)
+        except MediaError as error:
             raise MediaError(f"{self.url}: the server's answer cannot be used: {error}; is this a voiceagent server?") from error
-        aiortc_hooks.take_rtp(transceiver.receiver, self._on_rtp, opus.RTP_CLOCK_HZ)
-        aiortc_hooks.lose_late_data(peer)
-        aiortc_hooks.repeat_flights(peer, self._tasks)
 
     async def _answer_to(self, offer: str) -> SignallingAnswer:
         """The server's answer to an SDP offer. Callers of servers with other signalling have their own."""
@@ -254,7 +242,6 @@ class Caller:
         peer, self._peer = self._peer, None
         if peer is not None:
             await peer.close()
-        await self._tasks.close()
         if self._relay is not None:
             await self._relay.close()
 
@@ -319,15 +306,10 @@ class Caller:
             self.on_frame(frame)
         self._changed.set()
 
-    def _on_connection_state(self) -> None:
-        state = self._peer.connectionState if self._peer else "closed"
+    def _on_state(self) -> None:
+        state = self._peer.state if self._peer else "closed"
         if state == "connected":
             self.started_ms = time.monotonic() * 1000.0
             self._connected.set()
-        elif state == "failed":
-            self._end("lost")
-
-    def _on_transport_state(self) -> None:
-        # The server's DTLS close_notify: aiortc's connectionState stays "connected".
-        if self._peer is not None and self._peer.getTransceivers()[0].receiver.transport.state == "closed":
-            self._end("ended")
+        elif state in ("failed", "closed"):
+            self._end("lost" if state == "failed" else "ended")

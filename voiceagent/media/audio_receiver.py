@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-from aiortc.rtp import RtpPacket
 from numpy.typing import NDArray
 
 from voiceagent.audio import opus
 from voiceagent.audio.format import FRAME_MS
 from voiceagent.audio.jitter_buffer import AudioPacket, JitterBuffer, Slot, SlotKind
 from voiceagent.errors import MediaError
+from voiceagent.media.rtp import RtpPacket
 from voiceagent.token_bucket import Meter, TokenBucket
 
 CLOCK_DRIFT = 1.1

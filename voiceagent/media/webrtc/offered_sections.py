@@ -129,9 +129,9 @@ class OfferedSections:
         data = [place for place, section in enumerate(self.sections) if section.carries_data]
         return sorted([*(both or opus)[:1], *data[:1]])
 
-    def only(self, places: Sequence[int]) -> str:
-        """The offer with these sections alone."""
-        kept = [self._complete(self.sections[place]) for place in places]
+    def only(self, places: Sequence[int], *, opus_alone: bool = True) -> str:
+        """The offer with these sections alone, and without other codecs if `opus_alone`."""
+        kept = [self._complete(self.sections[place], opus_alone) for place in places]
         session = [line for line in self.session if line.split()[:1] != [_BUNDLE]]
         groups = self._groups([section.mid for section in kept])
         return _joined([*session, *groups[:1], *(line for section in kept for line in section.written())])
@@ -151,11 +151,11 @@ class OfferedSections:
                 lines += section.refused()
         return _joined(lines)
 
-    def _complete(self, section: Section) -> Section:
+    def _complete(self, section: Section, opus_alone: bool) -> Section:
         group = next((mids for mids in self.bundles if section.mid in mids), [])
         tagged = next((other for other in self.sections if other.mid and other.mid in group[:1]), section)
         whole = section.with_direction(self.direction).with_transport_of(tagged, self.session)
-        return whole.with_opus_alone() if section.kind == "audio" else whole
+        return whole.with_opus_alone() if opus_alone and section.kind == "audio" else whole
 
     def _groups(self, mids: Sequence[str]) -> list[str]:
         left = [[mid for mid in group if mid in mids] for group in self.bundles]

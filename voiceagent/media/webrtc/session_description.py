@@ -11,7 +11,9 @@ import re
 from dataclasses import dataclass
 
 from aiortc import sdp
+from aiortc.rtcrtpparameters import RTCRtpCodecParameters
 
+from voiceagent.audio import opus
 from voiceagent.errors import MediaError
 from voiceagent.media.webrtc.offered_sections import OfferedSections, read_sections
 
@@ -27,7 +29,6 @@ _UFRAG = re.compile(r"[A-Za-z0-9+/]{4,256}")
 _PASSWORD = re.compile(r"[A-Za-z0-9+/]{22,256}")
 """RFC 8839 §5.4."""
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-_OPUS = re.compile(r"^a=rtpmap:(\d+) opus/48000", re.IGNORECASE | re.MULTILINE)
 
 
 def _check_head(text: str) -> None:
@@ -38,7 +39,8 @@ def _check_head(text: str) -> None:
         raise MediaError(f"the SDP starts with {start!r}; expected a session description that starts with 'v=0'")
 
 
-def _parse(text: str) -> sdp.SessionDescription:
+def parse_description(text: str) -> sdp.SessionDescription:
+    """The description in aiortc's form. Raises MediaError for what it cannot read."""
     try:
         return sdp.SessionDescription.parse(text)
     except (ValueError, KeyError, IndexError, AttributeError, AssertionError, TypeError, StopIteration) as error:
@@ -55,6 +57,8 @@ class Offer:
     sections: OfferedSections
     served: tuple[int, ...]
     """The places of the served sections among all."""
+    opus_type: int
+    """The payload type of Opus that the caller likes best."""
 
     def answered(self, answer: str) -> str:
         """The answer to the whole offer, from the answer to `text`."""
@@ -68,14 +72,15 @@ def read_offer(text: str, *, private_candidates: bool = False) -> Offer:
     sections = read_sections(text)
     served = sections.served()
     audio_and_data = sections.only(served)
-    for media in _parse(audio_and_data).media:
+    for media in parse_description(audio_and_data).media:
         if media.ice is None or not media.ice.usernameFragment or not media.ice.password:
             raise MediaError(f"the offer's {media.kind} section has no a=ice-ufrag and a=ice-pwd; expected a WebRTC offer")
         if media.dtls is None or not media.dtls.fingerprints:
             raise MediaError(f"the offer's {media.kind} section has no a=fingerprint; expected a WebRTC offer")
         _check_credential("ice-ufrag", media.ice.usernameFragment, _UFRAG, 4)
         _check_credential("ice-pwd", media.ice.password, _PASSWORD, 22)
-    return Offer(_with_usable_candidates(audio_and_data, private_candidates), sections, tuple(served))
+    opus_type = next(int(section.opus_types[0]) for place in served if (section := sections.sections[place]).kind == "audio")
+    return Offer(_with_usable_candidates(audio_and_data, private_candidates), sections, tuple(served), opus_type)
 
 
 def _check_credential(name: str, value: str | None, allowed: re.Pattern[str], least: int) -> None:
@@ -126,25 +131,10 @@ def _with_usable_candidates(text: str, private_candidates: bool) -> str:
     return "\r\n".join(lines) + "\r\n"
 
 
-def opus_payload_type(text: str) -> int:
-    """The payload type of Opus. Raises MediaError when there is none."""
-    match = _OPUS.search(text)
-    if match is None:
-        raise MediaError("the SDP has no Opus; expected a=rtpmap:<type> opus/48000/2")
-    return int(match[1])
-
-
-def with_opus_parameters(text: str) -> str:
-    """The description with what we want to receive (RFC 7587 §6.1): in-band error correction, mono speech."""
-    payload_type = opus_payload_type(text)
-    lines = []
-    for line in text.splitlines():
-        if line.startswith(f"a=fmtp:{payload_type} "):
-            continue
-        lines.append(line)
-        if line.lower().startswith(f"a=rtpmap:{payload_type} opus/"):
-            lines.append(f"a=fmtp:{payload_type} minptime=10;useinbandfec=1;usedtx=0;stereo=0")
-    return "\r\n".join(lines) + "\r\n"
+def opus_codec(payload_type: int = 96) -> RTCRtpCodecParameters:
+    """Opus, with what we want to receive (RFC 7587 §6.1): in-band error correction, mono speech."""
+    wanted: dict[str, int | str | None] = {"minptime": 10, "useinbandfec": 1, "usedtx": 0, "stereo": 0}
+    return RTCRtpCodecParameters("audio/opus", opus.RTP_CLOCK_HZ, channels=2, payloadType=payload_type, parameters=wanted)
 
 
 def with_address(text: str, address: str) -> str:
@@ -172,7 +162,7 @@ def with_address(text: str, address: str) -> str:
 def read_answer(text: str) -> str:
     """The answer to our own offer. Raises MediaError when it is malformed or takes no audio."""
     _check_head(text)
-    description = _parse(text)
+    description = parse_description(text)
     if not any(media.kind == "audio" and media.port != 0 for media in description.media):
         raise MediaError("the server's answer takes no audio; expected an m=audio section")
     return text

@@ -6,23 +6,10 @@ RFC 6347 §4.1.2.6)."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
-
-from aiortc import RTCIceTransport
-from aiortc.rtcdtlstransport import RTCDtlsTransport
-
-from voiceagent.task_owner import TaskOwner
+from collections.abc import Callable
 
 REPEATS_S = (0.1, 0.25, 0.6)
 """The times of the repeats, in seconds after the first time."""
-
-_SEND = "_send"
-
-
-def moved() -> list[str]:
-    """Lists the parts of the installed aiortc that are elsewhere than this module expects."""
-    return [] if _SEND in RTCIceTransport.__init__.__code__.co_names else ["RTCIceTransport sends elsewhere"]
 
 
 class Repeats:
@@ -36,28 +23,3 @@ class Repeats:
         """Repeat no more."""
         for timer in self._timers:
             timer.cancel()
-
-
-def repeat_flights(transport: RTCDtlsTransport, tasks: TaskOwner) -> None:
-    """Repeat each handshake flight of `transport` until it sends the next one or is done."""
-    send: Callable[[bytes], Awaitable[None]] = getattr(transport.transport, _SEND)
-    repeats: list[Repeats] = []
-
-    async def send_flight(data: bytes) -> None:
-        if transport.encrypted:  # the last flight's repeats go on: nothing answers it
-            setattr(transport.transport, _SEND, send)
-        else:
-            while repeats:
-                repeats.pop().stop()
-            repeats.append(Repeats(lambda: repeat(data)))
-        await send(data)
-
-    def repeat(data: bytes) -> None:
-        if transport.state in ("connecting", "connected"):
-            tasks.start_alone(send_again(data), "repeated flight")
-
-    async def send_again(data: bytes) -> None:
-        with suppress(ConnectionError):
-            await send(data)
-
-    setattr(transport.transport, _SEND, send_flight)

@@ -8,39 +8,28 @@ import importlib
 import logging
 import math
 from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
 
-from aiortc import (
-    RTCConfiguration,
-    RTCDataChannel,
-    RTCIceServer,
-    RTCPeerConnection,
-    RTCRtpCodecCapability,
-    RTCRtpSender,
-    RTCSessionDescription,
-)
-from aiortc.exceptions import InternalError, InvalidStateError, OperationError
-from aiortc.mediastreams import MediaStreamError
+from aiortc import RTCDataChannel, RTCIceServer
 from aiortc.rtcdtlstransport import RTCCertificate
 from typing_extensions import override
 
 from voiceagent.audio import opus
 from voiceagent.audio.format import HEARD_HZ
-from voiceagent.errors import MediaError
 from voiceagent.latency.spans import LegKind
 from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.audio_receiver import AudioReceiver
 from voiceagent.media.inbound_frames import InboundFrames
 from voiceagent.media.leg import InboundFrame, Leg
-from voiceagent.media.paced_track import PacedTrack
+from voiceagent.media.paced_audio import PacedAudio
 from voiceagent.media.playout import Playout
-from voiceagent.media.webrtc import aiortc_hooks
 from voiceagent.media.webrtc.datagram_gate import Budget, DatagramGate, GateCounters
 from voiceagent.media.webrtc.event_channel import LABEL, EventChannel
+from voiceagent.media.webrtc.peer import Peer, PeerOptions
 from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts
-from voiceagent.media.webrtc.session_description import Offer, opus_payload_type, read_offer, with_address, with_opus_parameters
-from voiceagent.media.webrtc.transport_hooks import TransportGuard, ignore_retransmission_requests, was_closed_by_peer
-from voiceagent.task_owner import Once, TaskOwner
+from voiceagent.media.webrtc.rtp_receiver import RtpPace
+from voiceagent.media.webrtc.session_description import Offer, opus_codec, read_offer, with_address
+from voiceagent.media.webrtc.transport_guard import TransportGuard
+from voiceagent.task_owner import Once
 
 
 def prepare() -> None:
@@ -57,36 +46,38 @@ CLOSE_TIMEOUT_S = 5.0
 logger = logging.getLogger(__name__)
 
 
-def opus_only() -> list[RTCRtpCodecCapability]:
-    """Codec preferences that leave nothing but Opus."""
-    return [codec for codec in RTCRtpSender.getCapabilities("audio").codecs if codec.mimeType.lower() == "audio/opus"]
-
-
 class WebRtcLeg(Leg):
-    """Implements `Leg` over aiortc. Made by `answer`; `close` frees it."""
+    """Implements `Leg` over a `Peer`. Made by `answer`; `close` frees it."""
 
     def __init__(
-        self, ice_servers: Sequence[RTCIceServer], connect_timeout_s: float, silence_timeout_s: float, encoder: opus.Encoder
+        self,
+        budget: Budget,
+        ice_servers: Sequence[RTCIceServer],
+        ports: MediaPorts,
+        connect_timeout_s: float,
+        silence_timeout_s: float,
+        encoder: opus.Encoder,
     ) -> None:
         self.playout = Playout()
         self.kind = LegKind.WEBRTC
         self.cleaner = AudioCleaner()
         self._loop = asyncio.get_running_loop()
-        self._peer = RTCPeerConnection(RTCConfiguration(iceServers=list(ice_servers)))
         self._events = EventChannel()
         self._has_channel = False
         self._gate = GateCounters()
         self._guard = TransportGuard(self._on_abuse)
-        self._pace = aiortc_hooks.RtpPace(self._on_abuse)
+        self._pace = RtpPace(self._on_abuse)
         self._inbound = InboundFrames(self.cleaner)
         self._receiver = AudioReceiver(HEARD_HZ, self._inbound.put)
-        self._track = PacedTrack(
+        self._audio = PacedAudio(
             self.playout.take_frame, sent=self._on_sent, encoder=encoder, idle=self._is_idle, plays=self.cleaner.played
         )
-        self.playout.on_ready = self._track.hurry
+        self.playout.on_ready = self._audio.hurry
+        options = PeerOptions(ice_servers, ports, lambda: DatagramGate(budget, self._gate), self._guard, self._pace)
+        self._peer = Peer(self._audio, self._receiver.receive, opus.RTP_CLOCK_HZ, options)
+        self._peer.on_state, self._peer.on_data_channel = self._on_state, self._on_data_channel
         self._connected = asyncio.Event()
         self._end_reason = ""
-        self._tasks = TaskOwner()
         self._freeing = Once(self._free, "end of a WebRTC leg")
         self._connect_timeout_s = connect_timeout_s
         self._silence_timeout_s = silence_timeout_s
@@ -112,56 +103,23 @@ class WebRtcLeg(Leg):
         `private_candidates`: see `IceSettings`. Raises MediaError, in one line, for an offer that cannot be served; NoPortError
         when `ports` has none left."""
         offer = read_offer(offer_sdp, private_candidates=private_candidates)
-        aiortc_hooks.prepare()
         encoder = opus.Encoder(bitrate_bps=bitrate_bps, complexity=complexity)
-        leg = cls(ice_servers, connect_timeout_s, silence_timeout_s, encoder)
+        budget = Budget(len(offer_sdp.encode()))
+        leg = cls(budget, ice_servers, ports, connect_timeout_s, silence_timeout_s, encoder)
         try:
-            return leg, await leg._negotiate(offer, Budget(len(offer_sdp.encode())), ports)
+            return leg, with_address(await leg._negotiate(offer), ports.address)
         except BaseException:
             await leg.close()
             raise
 
-    async def _negotiate(self, offer: Offer, budget: Budget, ports: MediaPorts) -> str:
-        peer = self._peer
-        transceiver = peer.addTransceiver(self._track, direction="sendrecv")
-        transceiver.setCodecPreferences(opus_only())
-        peer.on("datachannel", self._on_data_channel)
-        peer.on("connectionstatechange", self._on_connection_state)
-        try:
-            await peer.setRemoteDescription(RTCSessionDescription(sdp=offer.text, type="offer"))
-            self._set_guards(budget, ports)
-            await peer.setLocalDescription(await peer.createAnswer())
-        except (OperationError, InternalError, InvalidStateError, ValueError, KeyError, IndexError, AttributeError) as error:
-            detail = str(error) or type(error).__name__
-            raise MediaError(f"the offer cannot be answered: {detail}; expected audio with Opus") from error
-        aiortc_hooks.take_rtp(transceiver.receiver, self._receiver.receive, opus.RTP_CLOCK_HZ, self._pace)
-        aiortc_hooks.lose_late_data(peer)
-        ignore_retransmission_requests(transceiver.sender)
-        transceiver.receiver.transport.on("statechange", self._on_transport_state)
-        if transceiver.currentDirection in ("recvonly", "inactive"):
-            self._tasks.start_alone(self._play_to_nobody(), "audio that nobody hears")
-        if transceiver.currentDirection == "inactive":  # nothing need come; ICE's consent still ends what is lost (RFC 7675)
+    async def _negotiate(self, offer: Offer) -> str:
+        self._receiver.payload_type = offer.opus_type
+        answer = offer.answered(await self._peer.answer(offer.text, opus_codec(offer.opus_type)))
+        if self._peer.direction == "inactive":  # nothing need come; ICE's consent still ends what is lost (RFC 7675)
             self._silence_timeout_s = math.inf
         self._offered_s = self._last_packet_s = self._loop.time()
         self._watch = self._loop.call_later(WATCH_INTERVAL_S, self._on_watch)
-        answer = with_address(with_opus_parameters(offer.answered(peer.localDescription.sdp)), ports.address)
-        self._receiver.payload_type = opus_payload_type(answer)
         return answer
-
-    async def _play_to_nobody(self) -> None:
-        """Take the time that the agent's speech lasts, for a caller who wants no audio: the conversation goes on by its text."""
-        await self._connected.wait()
-        with suppress(MediaStreamError):
-            while True:
-                await self._track.recv()
-
-    def _set_guards(self, budget: Budget, ports: MediaPorts) -> None:
-        aiortc_hooks.repeat_flights(self._peer, self._tasks)
-        aiortc_hooks.guard_sockets(self._peer, lambda: DatagramGate(budget, self._gate), ports)
-        for transport in aiortc_hooks.transports(self._peer):
-            self._guard.guard_transport(transport)
-        if self._peer.sctp is not None:
-            self._guard.guard_sctp(self._peer.sctp)
 
     @override
     def frames(self) -> AsyncIterator[InboundFrame]:
@@ -193,7 +151,7 @@ class WebRtcLeg(Leg):
             "packets_refused": self._pace.unopened + self._pace.meter.refusals,
             "events_dropped_in": self._events.dropped_in,
             "events_dropped_out": self._events.dropped_out,
-            "frames_skipped": self._track.skipped_frames,
+            "frames_skipped": self._audio.skipped_frames,
             "datagrams_foreign": self._gate.foreign,
             "stun_malformed": self._gate.stun_malformed,
             "stun_unauthenticated": self._gate.stun_unauthenticated,
@@ -225,7 +183,6 @@ class WebRtcLeg(Leg):
         await self._freeing.run()
 
     async def _free(self) -> None:
-        await self._tasks.close()
         try:
             await asyncio.wait_for(self._peer.close(), CLOSE_TIMEOUT_S)
         except TimeoutError:
@@ -237,7 +194,7 @@ class WebRtcLeg(Leg):
         self._end_reason = reason
         if self._watch is not None:
             self._watch.cancel()
-        self._track.stop()
+        self._audio.stop()
         self._receiver.close()
         self._events.end()
         self._connected.set()
@@ -258,28 +215,23 @@ class WebRtcLeg(Leg):
         self._events.attach(channel)
         channel.on("close", lambda: self._end("hangup"))
 
-    def _on_connection_state(self) -> None:
-        state = self._peer.connectionState
+    def _on_state(self) -> None:
+        state = self._peer.state
         if state == "connected":
             self._last_packet_s = self._loop.time()
             self._connected.set()
         elif state == "failed":
             self._end("lost")
-
-    def _on_transport_state(self) -> None:
-        # The peer's DTLS close_notify, or the end of ICE's consent (RFC 7675): aiortc's connectionState stays "connected".
-        transport = self._peer.getTransceivers()[0].receiver.transport
-        if transport.state == "closed":
-            self._end("hangup" if was_closed_by_peer(transport) else "lost")
+        elif state == "closed":
+            self._end("hangup")
 
     def _on_abuse(self) -> None:
         self._end("abuse")
 
     def _on_watch(self) -> None:
         now_s = self._loop.time()
-        packets = aiortc_hooks.packets_received(self._peer.getTransceivers()[0].receiver.transport)
-        if packets != self._packets:
-            self._packets = packets
+        if self._peer.packets != self._packets:
+            self._packets = self._peer.packets
             self._last_packet_s = now_s
         if self._receiver.allowance.exhausted:
             self._end("abuse")

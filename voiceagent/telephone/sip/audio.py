@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from aiortc.rtp import RtpPacket
 from numpy.typing import NDArray
 
 from voiceagent.audio import g711
@@ -13,6 +12,7 @@ from voiceagent.audio.format import HEARD_HZ, PLAYED_HZ
 from voiceagent.audio.jitter_buffer import CLOCK_HZ as BUFFER_HZ
 from voiceagent.audio.resample import ShortResampler
 from voiceagent.media.audio_receiver import AudioReceiver, Deliver
+from voiceagent.media.rtp import RtpPacket
 from voiceagent.telephone.codec import PhoneDecoder
 from voiceagent.telephone.messages import AudioFormat, Encoding
 from voiceagent.telephone.sip.description import ENCODINGS, PCMA, PhoneAudio

@@ -4,17 +4,21 @@ re-INVITE, which changes only who sends."""
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
-from aiortc import RTCRtpCodecCapability, RTCRtpSender
+from aiortc.rtcrtpparameters import RTCRtpCodecParameters
 
 from voiceagent.errors import MediaError
+from voiceagent.media.webrtc.offered_sections import read_sections
 from voiceagent.media.webrtc.session_description import MAX_SDP_CHARS
 from voiceagent.telephone.messages import Encoding
+from voiceagent.telephone.telephone_events import CLOCK_HZ
 
 PCMU, PCMA = 0, 8
 ENCODINGS = {PCMU: Encoding.MULAW, PCMA: Encoding.ALAW}
-NAMES = {PCMU: "audio/pcmu", PCMA: "audio/pcma"}
+NAMES = {PCMU: "audio/PCMU", PCMA: "audio/PCMA"}
 KEYS_TYPE = 101
 """The payload type of keys, if we choose it."""
 _ANSWERS = {"sendrecv": "sendrecv", "sendonly": "recvonly", "recvonly": "sendonly", "inactive": "inactive"}
@@ -38,10 +42,16 @@ class PhoneAudio:
         return ENCODINGS[self.payload_type]
 
 
-def phone_codecs(*payload_types: int) -> list[RTCRtpCodecCapability]:
-    """Codec preferences that leave only these."""
-    capabilities = RTCRtpSender.getCapabilities("audio").codecs
-    return [codec for each in payload_types for codec in capabilities if codec.mimeType.lower() == NAMES[each]]
+def phone_codec(payload_type: int) -> RTCRtpCodecParameters:
+    """PCMU or PCMA."""
+    return RTCRtpCodecParameters(NAMES[payload_type], CLOCK_HZ, channels=1, payloadType=payload_type)
+
+
+def audio_alone(offer: str) -> tuple[str, Callable[[str], str]]:
+    """The offer's first audio section alone, and what makes the answer to it that to the whole offer. Raises MediaError."""
+    sections = read_sections(offer)
+    places = [place for place, section in enumerate(sections.sections) if section.kind == "audio"][:1]
+    return sections.only(places, opus_alone=False), partial(sections.answered, places)
 
 
 def read_audio(text: str) -> PhoneAudio:
@@ -62,7 +72,7 @@ def read_audio(text: str) -> PhoneAudio:
 
 
 def with_keys(text: str, keys_type: int | None) -> str:
-    """Our description with keys, which aiortc does not know."""
+    """Our description with keys."""
     if keys_type is None:
         return text
     lines: list[str] = []

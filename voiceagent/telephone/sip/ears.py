@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from aiortc.rtp import RtpPacket
 from numpy.typing import NDArray
 
 from voiceagent.media.inbound_frames import InboundFrames
+from voiceagent.media.rtp import RtpPacket
 from voiceagent.telephone.sip.audio import SipReceiver
 from voiceagent.telephone.sip.description import PhoneAudio
 from voiceagent.telephone.telephone_events import CLOCK_HZ, KeyReader

@@ -11,23 +11,23 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from aiortc import RTCConfiguration, RTCPeerConnection, RTCRtpTransceiver, RTCSessionDescription
-from aiortc.exceptions import InternalError, InvalidStateError, OperationError
 from numpy.typing import NDArray
 
 from voiceagent.audio.comfort_noise import ComfortNoise
+from voiceagent.audio.format import PHONE_FRAME_SAMPLES
 from voiceagent.errors import MediaError
-from voiceagent.media.paced_track import PacedTrack
-from voiceagent.media.webrtc import aiortc_hooks
+from voiceagent.media.paced_audio import PacedAudio
 from voiceagent.media.webrtc.datagram_gate import Budget, DatagramGate, GateCounters
-from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts
+from voiceagent.media.webrtc.peer import Peer, PeerOptions
+from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts, NoPortError
+from voiceagent.media.webrtc.rtp_receiver import RtpPace
+from voiceagent.media.webrtc.rtp_sender import OtherPacket
 from voiceagent.media.webrtc.session_description import with_address
-from voiceagent.media.webrtc.transport_hooks import ignore_retransmission_requests
+from voiceagent.media.webrtc.transport_guard import TransportGuard
 from voiceagent.task_owner import Once
 from voiceagent.telephone.messages import CallFacts
 from voiceagent.telephone.phone_leg import PhoneLeg
 from voiceagent.telephone.sip import description as gateway_description
-from voiceagent.telephone.sip import key_hooks
 from voiceagent.telephone.sip.audio import LateEncoder
 from voiceagent.telephone.sip.description import KEYS_TYPE, PCMA, PCMU, PhoneAudio
 from voiceagent.telephone.sip.ears import Bridge, SipEars
@@ -83,14 +83,21 @@ class SipLeg(PhoneLeg):
         self._comfort_noise = options.comfort_noise
         self._transfers = options.transfers
         self._loop = asyncio.get_running_loop()
-        self._peer = RTCPeerConnection(RTCConfiguration(iceServers=[]))
         self._keys = KeyWriter()
         self._encoder = LateEncoder(self._beside)
-        self._track = PacedTrack(self._next_frame, sent=self._on_sent, encoder=self._encoder, plays=self.cleaner.played)
-        self._pace = aiortc_hooks.RtpPace(self._on_abuse)
+        self._voice = PacedAudio(self._next_frame, sent=self._on_sent, encoder=self._encoder, plays=self.cleaner.played)
+        self._pace = RtpPace(self._on_abuse)
         self._gate = GateCounters()
         self._audio: PhoneAudio | None = None
         self._ears = SipEars(self.client.keys.press, self._inbound)
+        limits = PeerOptions(
+            ports=options.ports,
+            make_gate=lambda: DatagramGate(Budget(OFFER_BYTES), self._gate),
+            guard=TransportGuard(self._on_abuse),
+            pace=self._pace,
+        )
+        self._peer = Peer(self._voice, self._ears.receive, CLOCK_HZ, limits, self._next_key)
+        self._peer.on_state = self._on_state
         self.is_kept = False
         """True while a bridge keeps the leg after the call's end."""
         self._awaits_colleague = False
@@ -130,56 +137,42 @@ class SipLeg(PhoneLeg):
             await self._negotiated(self._settled(answer, audio))
 
     async def _negotiated(self, work: Awaitable[str]) -> str:
-        aiortc_hooks.prepare(key_hooks.moved)
         try:
             self.local_sdp = await work or self.local_sdp
-        except (OperationError, InternalError, InvalidStateError, ValueError, KeyError, IndexError, AttributeError) as error:
-            raise MediaError(f"the gateway's SDP cannot be used: {str(error) or type(error).__name__}") from error
+        except NoPortError:
+            raise
+        except MediaError as error:
+            raise MediaError(f"the gateway's SDP cannot be used: {error}") from error
         return self.local_sdp
 
     async def _answered(self, offer: str, audio: PhoneAudio) -> str:
-        await self._peer.setRemoteDescription(RTCSessionDescription(sdp=offer, type="offer"))
-        transceiver = self._transceiver(audio.payload_type)
-        self._guard()
-        await self._peer.setLocalDescription(await self._peer.createAnswer())
-        self._begin(transceiver, audio)
-        return gateway_description.with_keys(with_address(self._peer.localDescription.sdp, self._ports.address), audio.keys_type)
+        alone, whole = gateway_description.audio_alone(offer)
+        self._begin(audio)
+        answer = whole(await self._peer.answer(alone, gateway_description.phone_codec(audio.payload_type)))
+        return gateway_description.with_keys(with_address(answer, self._ports.address), audio.keys_type)
 
     async def _offered(self) -> str:
-        self._transceiver(PCMU, PCMA)
-        offer = await self._peer.createOffer()
-        self._guard()
-        await self._peer.setLocalDescription(offer)
-        return gateway_description.with_keys(with_address(self._peer.localDescription.sdp, self._ports.address), KEYS_TYPE)
+        offer = await self._peer.offer([gateway_description.phone_codec(each) for each in (PCMU, PCMA)])
+        return gateway_description.with_keys(with_address(offer, self._ports.address), KEYS_TYPE)
 
     async def _settled(self, answer: str, audio: PhoneAudio) -> str:
-        await self._peer.setRemoteDescription(RTCSessionDescription(sdp=answer, type="answer"))
-        self._begin(self._peer.getTransceivers()[0], audio)
+        self._begin(audio)
+        self._peer.settle(answer, gateway_description.phone_codec(audio.payload_type))
         return ""
 
-    def _transceiver(self, *payload_types: int) -> RTCRtpTransceiver:
-        transceiver = next(iter(self._peer.getTransceivers()), None)
-        if transceiver is None:
-            transceiver = self._peer.addTransceiver(self._track, direction="sendrecv")
-        else:
-            transceiver.sender.replaceTrack(self._track)
-            transceiver.direction = "sendrecv"
-        transceiver.setCodecPreferences(gateway_description.phone_codecs(*payload_types))
-        self._peer.on("connectionstatechange", self._on_connection_state)
-        return transceiver
-
-    def _guard(self) -> None:
-        aiortc_hooks.guard_sockets(self._peer, lambda: DatagramGate(Budget(OFFER_BYTES), self._gate), self._ports)
-        aiortc_hooks.repeat_flights(self._peer, self._tasks)
-
-    def _begin(self, transceiver: RTCRtpTransceiver, audio: PhoneAudio) -> None:
-        """Both descriptions are set: audio goes by our own ways from now on."""
+    def _begin(self, audio: PhoneAudio) -> None:
+        """It is settled how both sides speak."""
         self._audio = audio
         self._encoder.use(audio.encoding)
         self._ears.begin(audio)
-        aiortc_hooks.take_rtp(transceiver.receiver, self._ears.receive, CLOCK_HZ, self._pace)
-        ignore_retransmission_requests(transceiver.sender)
-        key_hooks.send_keys(transceiver.sender, self._keys, lambda: audio.keys_type)
+
+    def _next_key(self) -> OtherPacket | None:
+        """A packet of a key in place of audio, with the sequence number of that: so the stream has no gap."""
+        keys_type = None if self._audio is None else self._audio.keys_type
+        key = None if keys_type is None else self._keys.next()
+        if key is None or keys_type is None:
+            return None
+        return OtherPacket(keys_type, key.payload, key.is_first, key.frames_ago * PHONE_FRAME_SAMPLES)
 
     def taken(self) -> None:
         """The call is up, on both sides: audio must come now. What was heard before was ring-back."""
@@ -270,7 +263,7 @@ class SipLeg(PhoneLeg):
             **super().counters,
             **self._ears.counters,
             "packets_refused": self._pace.unopened + self._pace.meter.refusals,
-            "frames_skipped": self._track.skipped_frames,
+            "frames_skipped": self._voice.skipped_frames,
             "datagrams_foreign": self._gate.foreign,
         }
 
@@ -283,7 +276,7 @@ class SipLeg(PhoneLeg):
         for timer in (self._late, self._watch):
             if timer is not None:
                 timer.cancel()
-        self._track.stop()
+        self._voice.stop()
         self._ears.close()
         self._connected.set()
         self.over.set_result(self._end_reason)
@@ -328,8 +321,8 @@ class SipLeg(PhoneLeg):
     def _on_sent(self, sent_ms: float) -> None:
         self.playout.confirm_sent()
 
-    def _on_connection_state(self) -> None:
-        state = self._peer.connectionState
+    def _on_state(self) -> None:
+        state = self._peer.state
         if state == "connected":
             if self._late is not None:
                 self._late.cancel()

@@ -9,12 +9,11 @@ import logging
 import re
 from typing import Protocol
 
-from aiortc.rtp import RtpPacket
-
 from voiceagent.audio.format import HEARD_HZ, PLAYED_HZ
 from voiceagent.audio.jitter_buffer import CLOCK_HZ
 from voiceagent.errors import MediaError
 from voiceagent.media.audio_receiver import AudioReceiver
+from voiceagent.media.rtp import RtpPacket
 from voiceagent.telephone.codec import PhoneDecoder, PhoneEncoder
 from voiceagent.telephone.messages import Audio, Digit, Flow, MarkReached, Started, Stopped
 from voiceagent.telephone.phone_leg import PhoneLeg

@@ -1,37 +1,34 @@
-"""An outgoing audio track that the event loop's ticker paces. A source gives 20 ms of PCM at a time; Opus packets come out.
-aiortc's sender takes packets as they are, so its own encoder and its thread hops are bypassed."""
+"""Outgoing audio that the event loop's ticker paces. A source gives 20 ms of PCM at a time; encoded frames come out."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
-from aiortc.mediastreams import MediaStreamError, MediaStreamTrack
-from av.packet import Packet
-from av.stream import Stream
 from numpy.typing import NDArray
 
 from voiceagent.audio import opus
-from voiceagent.audio.format import FRAME_MS, PLAYED_FRAME_SAMPLES, PLAYED_HZ
+from voiceagent.audio.format import PLAYED_FRAME_SAMPLES, PLAYED_HZ
 from voiceagent.media.ticker import PHASES, SLOT_S, Seat, Ticker
 
 MAX_LATE_FRAMES = 3
 """A stall longer than this is skipped on the time line; a shorter one is made up for in a burst."""
 
 QUIET_AFTER_FRAMES = 10
-"""Frames of silence that are sent in full; then packets stop, if the track uses DTX."""
+"""Frames of silence that are sent in full; then packets stop, if silence need not be sent."""
 QUIET_FRAMES = 20
 """From then on, one packet in so many frames says that the silence lasts (libopus does the same: RFC 6716 §2.1.9)."""
 
-_TIME_BASE = Fraction(1, opus.RTP_CLOCK_HZ)
-_SLOT_TICKS = opus.RTP_CLOCK_HZ * FRAME_MS // 1000 // PHASES
+_SLOT_MS = SLOT_S * 1000.0
 
 Source = Callable[[], NDArray[np.int16] | None]
 """Gives the next 20 ms, mono 24 kHz, shape (480,); None for silence."""
+Send = Callable[[bytes, float, bool], None]
+"""Takes a frame's payload, the time at which it is due, in milliseconds since the first, and whether speech begins with it after
+a silence that was not sent, or the whole audio."""
 
 
 class AudioEncoder(Protocol):
@@ -42,11 +39,9 @@ class AudioEncoder(Protocol):
         ...
 
 
-class PacedTrack(MediaStreamTrack):
+class PacedAudio:
     """`source` is asked for a frame at the moment when it is due. `sent` is called with that moment, in milliseconds of
-    `time.monotonic`, once the frame was handed to RTP."""
-
-    kind = "audio"
+    `time.monotonic`, once the frame was sent."""
 
     def __init__(
         self,
@@ -60,7 +55,6 @@ class PacedTrack(MediaStreamTrack):
         """`idle` tells whether `source` would give silence. With it, long silences are not sent (DTX), and `hurry` must be called
         when they end. `plays` is called with each frame before it is handed over, and with the time at which it was due, in
         milliseconds of `time.monotonic`."""
-        super().__init__()
         self.skipped_frames = 0
         """Frames that were skipped because the event loop stalled."""
         self._source = source
@@ -76,11 +70,11 @@ class PacedTrack(MediaStreamTrack):
         self._first = self._wanted = 0
         """The slots of the first frame and of the next one."""
         self._seat: Seat | None = None
-        self._handed_ms: float | None = None
+        self._stopped = False
 
     def stop(self) -> None:
-        """End the track."""
-        super().stop()
+        """End the audio. May be called twice."""
+        self._stopped = True
         if self._seat is not None:
             self._seat.leave()
 
@@ -89,33 +83,37 @@ class PacedTrack(MediaStreamTrack):
         if self._seat is not None:
             self._seat.hurry()
 
-    async def recv(self) -> Packet[Stream]:
-        """The next packet, when it is due."""
-        # aiortc asks for a packet right after it has sent the previous one, without yielding to the event loop.
-        if self._handed_ms is not None and self._sent is not None:
-            self._sent(self._handed_ms)
-        self._handed_ms = None
-        if self.readyState != "live":
-            raise MediaStreamError
-        await self._due()
-        if self.readyState != "live":
-            raise MediaStreamError
-        frame = self._source()
-        if self._plays is not None:
-            self._plays(frame, self._first_ms + (self._wanted - self._first) * SLOT_S * 1000.0)
-        packet: Packet[Stream] = Packet(self._payload(frame))
-        packet.pts = (self._wanted - self._first) * _SLOT_TICKS
-        packet.time_base = _TIME_BASE
-        self._wanted += PHASES
-        self._handed_ms = time.monotonic() * 1000.0
-        return packet
+    async def run(self, send: Send) -> None:
+        """Give each frame to `send` when it is due, until `stop`. What `send` raises ends it, too."""
+        begins = True
+        while not self._stopped:
+            await self._due()
+            if self._stopped:
+                return
+            frame = self._source()
+            due_ms = (self._wanted - self._first) * _SLOT_MS
+            if self._plays is not None:
+                self._plays(frame, self._first_ms + due_ms)
+            begins = begins or (frame is not None and self._is_quiet)
+            payload = self._payload(frame)
+            self._wanted += PHASES
+            sent_ms = time.monotonic() * 1000.0
+            send(payload, due_ms, begins)
+            begins = False
+            if self._sent is not None:
+                self._sent(sent_ms)
+
+    @property
+    def _is_quiet(self) -> bool:
+        """True in a long silence, of which few packets are sent."""
+        return self._idle is not None and self._silent_frames > QUIET_AFTER_FRAMES
 
     def _payload(self, frame: NDArray[np.int16] | None) -> bytes:
         if frame is not None:
             self._silent_frames = 0
             return self._encoder.encode(frame)
         self._silent_frames += 1
-        if self._idle is not None and self._silent_frames > QUIET_AFTER_FRAMES:
+        if self._is_quiet:
             return self._quiet
         payload = self._encoder.encode(self._silence)
         self._quiet = opus.quiet_packet(payload)
@@ -128,7 +126,7 @@ class PacedTrack(MediaStreamTrack):
             self._first = self._wanted = await self._seat.tick(-1)
             self._first_ms = time.monotonic() * 1000.0
             return
-        if self._idle is not None and self._silent_frames > QUIET_AFTER_FRAMES and self._idle():
+        if self._is_quiet and self._idle is not None and self._idle():
             quiet_until = self._wanted + (QUIET_FRAMES - 1) * PHASES
             self._wanted = max(self._wanted, await self._seat.rest(self._wanted, quiet_until))
             return
