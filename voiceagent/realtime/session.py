@@ -256,7 +256,8 @@ class RealtimeSession:
             case actions.CallerIdle(since_ms):
                 return self._idle(since_ms, at_ms)
             case actions.NotUnderstood(utterance_id, times, answer):
-                return [NotUnderstood(item_id=self._utterance(utterance_id, at_ms)[0].item_id, times=times, answer=answer)]
+                utterance, events = self._utterance(utterance_id, at_ms)
+                return [*events, NotUnderstood(item_id=utterance.item_id, times=times, answer=answer)]
             case actions.ReplyStarted(reply_id, _, key, text_only, is_detached):
                 return self._started(reply_id, key, at_ms, text_only=text_only, is_detached=is_detached)
             case actions.ReplyText(reply_id, clause, text):
