@@ -137,7 +137,7 @@ def _require(
 
 
 def _text(part: JsonObject, role: str, param: str, event_id: str | None) -> str:
-    kind = part.get("type")
+    kind = str(part.get("type"))
     if kind in REFUSED_PARTS:
         raise invalid(
             f"{param}.type {kind} is not supported: {REFUSED_PARTS[kind]}.", f"{param}.type", event_id, "unsupported_value"

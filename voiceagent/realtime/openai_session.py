@@ -80,7 +80,7 @@ def _voice(value: object) -> object:
 
 
 def _format(value: object) -> object:
-    kind = value.get("type") if isinstance(value, dict) else None
+    kind = str(value.get("type")) if isinstance(value, dict) else ""
     rates = {"audio/pcm": OF_PCM_HZ, "audio/pcmu": OF_G711_HZ, "audio/pcma": OF_G711_HZ}
     if not isinstance(value, dict) or kind not in rates or value.keys() - {"type", "rate"}:
         raise ValueError('must be {"type": "audio/pcm", "rate": 24000}, {"type": "audio/pcmu"} or {"type": "audio/pcma"}')
