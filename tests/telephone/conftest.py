@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from voiceagent.server.http.app import READINESS, make_app
 from voiceagent.settings.telephone import TelephonySettings
 from voiceagent.telephone.streams.lines import Telephone
 from voiceagent.telephone.streams.stream_leg import StreamLeg
+from voiceagent.telephone.streams.stream_limits import STREAM_LIMITS, StreamLimits
 
 PROGRAM_LOGS = ("janus.log", "baresip.log")
 LAST_LINES = 30
@@ -136,10 +138,16 @@ async def echoing(make_service: MakeService, telephone: Telephone) -> AsyncItera
 
 
 @pytest.fixture
-async def echo(make_service: MakeService) -> AsyncIterator[EchoServer]:
+def limits() -> StreamLimits:
+    """The limits of the echoing server. A test that parametrizes this name sets its own."""
+    return STREAM_LIMITS
+
+
+@pytest.fixture
+async def echo(make_service: MakeService, limits: StreamLimits) -> AsyncIterator[EchoServer]:
     settings = TelephonySettings(tuple(SECRETS), PUBLIC_URL, audiosocket="127.0.0.1:0")
     telephone = Telephone.from_settings(settings, environment())
-    async with echoing(make_service, telephone) as server:
+    async with echoing(make_service, replace(telephone, limits=limits)) as server:
         yield server
 
 

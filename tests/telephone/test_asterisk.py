@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import aiohttp
@@ -27,15 +28,16 @@ from voiceagent.settings.telephone import TelephonySettings
 from voiceagent.telephone.messages import Digit, Flow, MarkReached, Started
 from voiceagent.telephone.streams.asterisk_stream import FORMATS, AsteriskStream
 from voiceagent.telephone.streams.lines import Telephone
+from voiceagent.telephone.streams.stream_limits import StreamLimits
 
 BOTH = pytest.mark.parametrize("is_json", [True, False], ids=["json", "plain"])
 
 
 @pytest.fixture
-async def pbx(make_service: MakeService) -> AsyncIterator[EchoServer]:
+async def pbx(make_service: MakeService, limits: StreamLimits) -> AsyncIterator[EchoServer]:
     """Takes Asterisk's calls only, without an address that others would sign."""
     telephone = Telephone.from_settings(TelephonySettings(("asterisk",)), {"VOICEAGENT_ASTERISK_PASSWORD": PASSWORD})
-    async with echoing(make_service, telephone) as server:
+    async with echoing(make_service, replace(telephone, limits=limits)) as server:
         yield server
 
 
@@ -134,10 +136,8 @@ async def test_a_reply_is_flushed_also_while_asterisk_takes_nothing(pbx: EchoSer
         assert peer.frames_kept == 0
 
 
-async def test_an_asterisk_that_never_takes_audio_again_is_let_go(
-    pbx: EchoServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("voiceagent.telephone.streams.stream_leg.HOLD_TIMEOUT_S", 0.1)
+@pytest.mark.parametrize("limits", [StreamLimits(hold_s=0.1)], ids=["impatient"])
+async def test_an_asterisk_that_never_takes_audio_again_is_let_go(pbx: EchoServer, caplog: pytest.LogCaptureFixture) -> None:
     pbx.echoes = False
     async with AsteriskPeer(pbx.session, pbx.url, xoff_frames=8, xon_frames=3) as peer:
         await pbx.begun.wait()

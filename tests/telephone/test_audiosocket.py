@@ -26,6 +26,7 @@ from voiceagent.telephone.application import ASTERISK
 from voiceagent.telephone.streams import audiosocket as audiosocket_server
 from voiceagent.telephone.streams.audiosocket import AudioSocketServer
 from voiceagent.telephone.streams.audiosocket_frames import AudioSocketStream, FrameKind
+from voiceagent.telephone.streams.stream_limits import StreamLimits
 
 CALL = uuid.UUID("12345678-1234-5678-1234-567812345678")
 
@@ -248,9 +249,8 @@ async def test_a_connection_that_begins_wrong_is_closed_in_one_line(
         await echo.begun.wait()
 
 
-async def test_a_connection_that_is_not_read_is_closed_all_the_same(echo: EchoServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("voiceagent.telephone.streams.stream_leg.SEND_TIMEOUT_S", 0.3)
-    monkeypatch.setattr("voiceagent.telephone.streams.audiosocket.CLOSE_S", 0.3, raising=False)
+@pytest.mark.parametrize("limits", [StreamLimits(send_s=0.3, close_s=0.3)], ids=["impatient"])
+async def test_a_connection_that_is_not_read_is_closed_all_the_same(echo: EchoServer) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", echo.app[ASTERISK].port, limit=1024)
     writer.write(frame(1, CALL.bytes) + frame(0x10, bytes(320)))
     await echo.begun.wait()
@@ -306,10 +306,10 @@ async def test_no_call_begins_at_a_listener_that_is_closed(echo: EchoServer) -> 
     assert not echo.calls
 
 
+@pytest.mark.parametrize("limits", [StreamLimits(starting=3)], ids=["few"])
 async def test_connections_that_say_nothing_take_no_place_and_their_number_has_a_limit(
-    echo: EchoServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    echo: EchoServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("voiceagent.telephone.streams.audiosocket.MAX_STARTING", 3)
     admission = echo.app[CALLS]._admission
     silent = [await asyncio.open_connection("127.0.0.1", echo.app[ASTERISK].port) for _ in range(2)]
     silent[0][1].write(frame(1, CALL.bytes))  # an id alone is no call yet
@@ -328,10 +328,10 @@ async def test_connections_that_say_nothing_take_no_place_and_their_number_has_a
     await echo.app[CALLS].over()
 
 
+@pytest.mark.parametrize("limits", [StreamLimits(start_s=0.05)], ids=["impatient"])
 async def test_a_connection_that_never_begins_is_closed_and_gives_nothing_back(
-    echo: EchoServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    echo: EchoServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("voiceagent.telephone.streams.audiosocket.START_TIMEOUT_S", 0.05)
     reader, writer = await asyncio.open_connection("127.0.0.1", echo.app[ASTERISK].port)
     assert await reader.read() == frame(0)
     writer.close()

@@ -33,7 +33,8 @@ from voiceagent.telephone.messages import MAX_PARAMETERS, AudioFormat, CallFacts
 from voiceagent.telephone.streams.json_stream import MAX_TEXT
 from voiceagent.telephone.streams.lines import Telephone
 from voiceagent.telephone.streams.stream_leg import MAX_MALFORMED, StreamLeg
-from voiceagent.telephone.streams.tickets import MAX_OPEN, VALID_S, Tickets
+from voiceagent.telephone.streams.stream_limits import StreamLimits
+from voiceagent.telephone.streams.tickets import MAX_OPEN, Tickets
 from voiceagent.telephone.streams.vendors import VENDORS, Stream
 from voiceagent.telephone.transfer.feature import TransferFeature
 from voiceagent.telephone.transfer.stream_transfers import StreamTransfer, StreamTransfers
@@ -240,8 +241,8 @@ async def test_a_stream_that_begins_wrong_is_closed_in_one_line(
     assert (await ask(echo.session, echo.url, webhook("twilio")))[0] == 200
 
 
-async def test_a_stream_that_never_begins_is_closed(echo: EchoServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("voiceagent.telephone.streams.routes.START_TIMEOUT_S", 0.05)
+@pytest.mark.parametrize("limits", [StreamLimits(start_s=0.05)], ids=["impatient"])
+async def test_a_stream_that_never_begins_is_closed(echo: EchoServer) -> None:
     socket = await opened(echo)
     assert (await socket.receive()).data == 1008
     talkative = await opened(echo)
@@ -332,13 +333,13 @@ async def test_a_server_that_drains_takes_no_telephone_calls(echo: EchoServer) -
 
 
 def test_a_ticket_is_good_once_for_a_minute_and_old_ones_make_room() -> None:
-    tickets = Tickets()
+    tickets = Tickets(valid_s=60.0)
     names = [tickets.issue("twilio", CallFacts(str(number)), 0.0) for number in range(MAX_OPEN + 1)]
     assert tickets.take(names[0], "twilio", 0.0) is None
-    found = tickets.take(names[1], "twilio", VALID_S)
+    found = tickets.take(names[1], "twilio", 60.0)
     assert found == CallFacts("1")
     assert tickets.take(names[1], "twilio", 0.0) is None
-    assert tickets.take(names[2], "twilio", VALID_S + 0.1) is None
+    assert tickets.take(names[2], "twilio", 60.1) is None
 
 
 def test_keys_end_with_the_terminator_a_pause_or_too_many() -> None:

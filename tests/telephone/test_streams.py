@@ -18,6 +18,7 @@ from voiceagent.audio.resample import resample
 from voiceagent.media.audio_cleaner import AudioCleaning
 from voiceagent.server.http.app import CALLS
 from voiceagent.telephone.streams.stream_leg import StreamLeg
+from voiceagent.telephone.streams.stream_limits import StreamLimits
 
 REPLY = "Your order left our warehouse on Monday morning, and the driver tried to deliver it twice in the afternoon."
 
@@ -201,8 +202,8 @@ async def fill(leg: StreamLeg) -> None:
         await leg._send(bytes(65_536))
 
 
-async def test_a_stream_that_is_not_read_ends_as_lost(echo: EchoServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("voiceagent.telephone.streams.stream_leg.SEND_TIMEOUT_S", 0.3)
+@pytest.mark.parametrize("limits", [StreamLimits(send_s=0.3)], ids=["impatient"])
+async def test_a_stream_that_is_not_read_ends_as_lost(echo: EchoServer) -> None:
     _, answer = await ask(echo.session, echo.url, webhook("jambonz"))
     socket = await echo.session.ws_connect(echo.url.replace("http", "ws") + stream_path(answer), max_msg_size=0)
     await socket.send_str(json.dumps({"callSid": "c", "sampleRate": 16_000}))
@@ -236,9 +237,8 @@ async def test_a_stream_whose_connection_breaks_ends_as_lost_and_says_so(
     assert "its connection was lost" in caplog.text
 
 
-async def test_a_stream_that_is_not_read_is_closed_all_the_same(echo: EchoServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("voiceagent.telephone.streams.stream_leg.SEND_TIMEOUT_S", 0.3)
-    monkeypatch.setattr("voiceagent.telephone.streams.routes.CLOSE_S", 0.3)
+@pytest.mark.parametrize("limits", [StreamLimits(send_s=0.3, close_s=0.3)], ids=["impatient"])
+async def test_a_stream_that_is_not_read_is_closed_all_the_same(echo: EchoServer) -> None:
     _, answer = await ask(echo.session, echo.url, webhook("jambonz"))
     socket = await echo.session.ws_connect(echo.url.replace("http", "ws") + stream_path(answer), max_msg_size=0)
     await socket.send_str(json.dumps({"callSid": "c", "sampleRate": 16_000}))

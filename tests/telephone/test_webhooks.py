@@ -15,10 +15,10 @@ from tests.telephone.peers import CALLED, CALLER, SECRETS, Request, ask, stream_
 from tests.telephone.test_foreign import received
 from tests.telephone.test_refusals import forgeries, status_of_stream
 from voiceagent.server.http.app import CALLS
-from voiceagent.server.http.slowing import AT_ONCE
+from voiceagent.server.http.slowing import AT_ONCE, RefusalLimits
 from voiceagent.telephone.messages import CallFacts
-from voiceagent.telephone.streams import tickets
 from voiceagent.telephone.streams.signatures import SignedRequest
+from voiceagent.telephone.streams.stream_limits import StreamLimits
 from voiceagent.telephone.streams.tickets import REMEMBERED_S, AnsweredWebhooks
 from voiceagent.telephone.streams.vendors import VENDORS
 from voiceagent.telephone.streams.webhook import facts_of
@@ -117,10 +117,10 @@ async def test_a_webhook_that_comes_again_gets_the_same_answer_until_the_stream_
 
 
 @pytest.mark.parametrize("vendor", NO_TIME)
+@pytest.mark.parametrize("limits", [StreamLimits(ticket_s=-1.0)], ids=["no time"])
 async def test_a_webhook_whose_stream_never_came_is_answered_for_a_minute_only(
-    echo: EchoServer, vendor: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    echo: EchoServer, vendor: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("voiceagent.telephone.streams.tickets.VALID_S", -1.0)
     first = webhook(vendor, call_id="c-1")
     assert (await ask(echo.session, echo.url, first))[0] == 200
     caplog.clear()
@@ -155,9 +155,8 @@ async def test_words_that_move_from_one_field_into_another_make_no_new_webhook(e
     assert (await ask(echo.session, echo.url, relayed))[0] == 409
 
 
-def test_answers_are_remembered_for_a_day_and_their_number_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tickets, "MAX_REMEMBERED", 6)
-    remembered = AnsweredWebhooks()
+def test_answers_are_remembered_for_a_day_and_their_number_has_a_limit() -> None:
+    remembered = AnsweredWebhooks(most=6)
     for number in range(4):
         remembered.remember("twilio", f"c-{number}", f"s-{number}", f"t-{number}", float(number))
     assert len(remembered) == 6
@@ -190,11 +189,8 @@ async def test_a_stream_without_a_ticket_does_not_tell_either(echo: EchoServer) 
     assert echo.app[CALLS].metrics.vendors_refused == {"unknown_stream": 1, "unknown_vendor": 2}
 
 
-async def test_a_forger_waits_and_is_counted_and_the_vendor_at_its_address_does_not(
-    echo: EchoServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("voiceagent.server.http.slowing.PAUSE_S", 60.0)
-    monkeypatch.setattr("voiceagent.server.http.slowing.MAX_WAITING", 3)
+@pytest.mark.parametrize("limits", [StreamLimits(refusals=RefusalLimits(pause_s=60.0, waiting=3))], ids=["strict"])
+async def test_a_forger_waits_and_is_counted_and_the_vendor_at_its_address_does_not(echo: EchoServer) -> None:
     forged = forgeries("twilio")[0]
     for _ in range(int(AT_ONCE)):
         assert (await ask(echo.session, echo.url, forged))[0] == 403

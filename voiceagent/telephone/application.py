@@ -43,10 +43,11 @@ class TelephonePart:
     @asynccontextmanager
     async def listen(self, app: web.Application) -> AsyncIterator[None]:
         """See `ApplicationPart.listen`: Asterisk's AudioSocket."""
-        if self.telephone.audiosocket is None:
+        audiosocket, limits = self.telephone.audiosocket, self.telephone.limits
+        if audiosocket is None:
             yield
             return
-        asterisk = AudioSocketServer(self.telephone.audiosocket, app[CALLS], app[DRAINING], app[READINESS].start_call)
+        asterisk = AudioSocketServer(audiosocket, app[CALLS], app[DRAINING], app[READINESS].start_call, limits)
         async with asterisk.open():
             app[ASTERISK] = asterisk
             yield

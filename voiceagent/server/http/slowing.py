@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from dataclasses import dataclass
 
 from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.token_bucket import TokenBucket
@@ -16,16 +17,27 @@ FORGIVEN_PER_S = 0.1
 """The number of refusals that are forgotten in a second."""
 PAUSE_S = 1.0
 """The time that a further refusal takes."""
-MAX_WAITING = 64
-"""The most refusals that may wait at a time. Other clients are asked to come back later. `Connections.wait_s` limits the refusals
-that an address gets."""
 MAX_ADDRESSES = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalLimits:
+    """The limits of the refusals that wait."""
+
+    pause_s: float = PAUSE_S
+    waiting: int = 64
+    """The most refusals that may wait at a time. Other clients are asked to come back later. `Connections.wait_s` limits the
+    refusals that an address gets."""
+
+
+REFUSAL_LIMITS = RefusalLimits()
 
 
 class Slowing:
     """Counts the refusals of each address."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: RefusalLimits = REFUSAL_LIMITS) -> None:
+        self._limits = limits
         self._by_address: OrderedDict[str, TokenBucket] = OrderedDict()
         self._waiting = 0
 
@@ -33,11 +45,11 @@ class Slowing:
         """Wait until a refusal of `address` may be answered. Returns False if the client is to be asked to come back later."""
         if self._bucket(address).take(1.0, asyncio.get_running_loop().time()):
             return True
-        if self._waiting >= MAX_WAITING:
+        if self._waiting >= self._limits.waiting:
             return False
         self._waiting += 1
         try:
-            await asyncio.sleep(PAUSE_S)
+            await asyncio.sleep(self._limits.pause_s)
         finally:
             self._waiting -= 1
         return True

@@ -19,21 +19,24 @@ from voiceagent.telephone.messages import CallFacts, Started
 from voiceagent.telephone.streams import audiosocket_frames as audiosocket
 from voiceagent.telephone.streams.audiosocket_frames import AudioSocketStream, FrameKind
 from voiceagent.telephone.streams.stream_leg import StreamLeg
+from voiceagent.telephone.streams.stream_limits import STREAM_LIMITS, StreamLimits
 
 log = logging.getLogger(__name__)
 
-START_TIMEOUT_S = 10.0
-"""Longest wait for a connection's id and its first audio."""
-MAX_STARTING = 32
-CLOSE_S = 2.0
-"""A peer that has not read everything by then is cut off."""
 CLIENT = Client("telephone asterisk")
 
 
 class AudioSocketServer:
     """Takes connections while it is open."""
 
-    def __init__(self, settings: AudioSocket, calls: Calls, draining: Draining, start_call: Callable[[], StartCall]) -> None:
+    def __init__(
+        self,
+        settings: AudioSocket,
+        calls: Calls,
+        draining: Draining,
+        start_call: Callable[[], StartCall],
+        limits: StreamLimits = STREAM_LIMITS,
+    ) -> None:
         """`start_call` raises Problem while the engines are not there."""
         self.port = 0
         """The port on which it listens."""
@@ -41,6 +44,7 @@ class AudioSocketServer:
         self._calls = calls
         self._draining = draining
         self._start_call = start_call
+        self._limits = limits
         self._starting: dict[asyncio.Task[object], _Wire] = {}
         """The connections whose calls have not begun."""
 
@@ -62,16 +66,16 @@ class AudioSocketServer:
             for wire in self._starting.values():
                 await wire.close()
             if self._starting:
-                await asyncio.wait(tuple(self._starting), timeout=CLOSE_S)
+                await asyncio.wait(tuple(self._starting), timeout=self._limits.close_s)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         peer = str((writer.get_extra_info("peername") or ("",))[0])
-        wire = _Wire(writer)
+        wire = _Wire(writer, self._limits.close_s)
         try:
             if self._settings.peers and peer not in self._settings.peers:
                 raise MediaError("it is not in telephony.audiosocket_peers")
-            if len(self._starting) >= MAX_STARTING:
-                raise MediaError(f"{MAX_STARTING} others are about to begin")
+            if len(self._starting) >= self._limits.starting:
+                raise MediaError(f"{self._limits.starting} others are about to begin")
             await self._carry(reader, wire)
         except (MediaError, Problem) as error:
             log.warning("an AudioSocket call from %s was refused: %s", peer, error)
@@ -98,12 +102,12 @@ class AudioSocketServer:
         try:
             with self._draining.offer():
                 start_call = self._start_call()
-                started, stream = await _beginning(caller.reader)
+                started, stream = await _beginning(caller.reader, self._limits.start_s)
                 is_awaited = bool(self._draining.reason)  # draining began meanwhile, and waits for this call
                 caller.begin()
 
                 async def make_leg() -> StreamLeg:
-                    caller.leg = StreamLeg(wire, stream, started, has_marks=False)
+                    caller.leg = StreamLeg(wire, stream, started, has_marks=False, limits=self._limits)
                     return caller.leg
 
                 def is_there() -> bool:
@@ -156,25 +160,26 @@ async def _frame(reader: asyncio.StreamReader) -> bytes:
     return head + await reader.readexactly(length)
 
 
-async def _beginning(reader: asyncio.StreamReader) -> tuple[Started, AudioSocketStream]:
+async def _beginning(reader: asyncio.StreamReader, timeout_s: float) -> tuple[Started, AudioSocketStream]:
     """The call's id, and its rate, which its first audio reveals. Raises MediaError."""
     try:
-        async with asyncio.timeout(START_TIMEOUT_S):
+        async with asyncio.timeout(timeout_s):
             first = await _frame(reader)
             if first[0] != FrameKind.UUID:
                 raise MediaError(f"its first frame is of type 0x{first[0]:02x}; expected the call's id (0x01)")
             facts = CallFacts(vendors_id=audiosocket.call_id(first[audiosocket.HEAD_BYTES :]))
             audio = await _frame(reader)
     except TimeoutError as error:
-        raise MediaError(f"it told no id and no audio within {START_TIMEOUT_S:g} s") from error
+        raise MediaError(f"it told no id and no audio within {timeout_s:g} s") from error
     return Started(audiosocket.audio_format(audio[0]), facts), AudioSocketStream(FrameKind(audio[0]))
 
 
 class _Wire:
     """Implements the leg's `Wire`."""
 
-    def __init__(self, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, writer: asyncio.StreamWriter, close_s: float) -> None:
         self._writer = writer
+        self._close_s = close_s
 
     @property
     def is_open(self) -> bool:
@@ -194,4 +199,4 @@ class _Wire:
         if not self._writer.is_closing():
             self._writer.write(audiosocket.frame(FrameKind.HANGUP))
             self._writer.close()
-            asyncio.get_running_loop().call_later(CLOSE_S, self._writer.transport.abort)
+            asyncio.get_running_loop().call_later(self._close_s, self._writer.transport.abort)

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from voiceagent.errors import ConfigError
 from voiceagent.settings.telephone import AudioSocket, TelephonySettings, audiosocket_of
+from voiceagent.telephone.streams.stream_limits import STREAM_LIMITS, StreamLimits
 from voiceagent.telephone.streams.vendors import VENDORS, Vendor
 
 MIN_PASSWORD_CHARACTERS = 16
@@ -35,6 +36,7 @@ class Telephone:
     own_numbers: tuple[str, ...] = ()
     transfers: Mapping[str, str] = field(default_factory=dict)
     """The people to whom calls may be transferred: a number or a SIP address, by name."""
+    limits: StreamLimits = STREAM_LIMITS
 
     @classmethod
     def from_settings(cls, settings: TelephonySettings, environment: Mapping[str, str] = os.environ) -> Telephone:

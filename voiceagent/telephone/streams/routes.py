@@ -16,7 +16,7 @@ from voiceagent.server.calls.calls import Calls, StartCall
 from voiceagent.server.calls.quotas import Client
 from voiceagent.server.http.connection import peer_of
 from voiceagent.server.http.problems import Problem
-from voiceagent.server.http.slowing import PAUSE_S, Slowing
+from voiceagent.server.http.slowing import Slowing
 from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.messages import CallFacts, Started
 from voiceagent.telephone.streams.answers import TAKEN, Answer
@@ -24,6 +24,7 @@ from voiceagent.telephone.streams.json_stream import text
 from voiceagent.telephone.streams.lines import Telephone, VendorLine
 from voiceagent.telephone.streams.signatures import SignedRequest
 from voiceagent.telephone.streams.stream_leg import StreamLeg
+from voiceagent.telephone.streams.stream_limits import StreamLimits
 from voiceagent.telephone.streams.tickets import AnsweredWebhooks, Tickets
 from voiceagent.telephone.streams.vendors import Stream
 from voiceagent.telephone.streams.webhook import facts_of, fields_of, unsigned_parameters
@@ -31,16 +32,12 @@ from voiceagent.telephone.transfer.stream_transfers import StreamEnd, StreamTran
 
 log = logging.getLogger(__name__)
 
-START_TIMEOUT_S = 10.0
-"""A stream is closed if its call does not begin in this time."""
 BEFORE_START = 16
 """The most messages that may come before the call begins."""
 MAX_MESSAGE_BYTES = 131_072
 MAX_WEBHOOK_BYTES = 16_384
 """Vendors send one or two kilobytes. The signature covers the decoded form, and decoding 128 kB takes 14 ms."""
 PING_S = 15.0
-CLOSE_S = 2.0
-"""Longest wait for a vendor's answer to our close. A vendor that reads nothing is cut off after twice that time."""
 UNREADABLE = "This webhook cannot be read; see docs/telephony.md."
 MAX_REASON_BYTES = 120
 """The longest reason of a close frame (RFC 6455 §5.5: 125 bytes with its code)."""
@@ -57,11 +54,12 @@ class Switchboard:
     def __init__(self, telephone: Telephone, calls: Calls) -> None:
         self._telephone = telephone
         self._calls = calls
-        self._tickets = Tickets()
+        self._limits = telephone.limits
+        self._tickets = Tickets(self._limits.ticket_s)
         self._transfers = StreamTransfers()
         self._tasks = TaskOwner()
         self._answered = AnsweredWebhooks()
-        self._slowing = Slowing()
+        self._slowing = Slowing(self._limits.refusals)
 
     async def close(self) -> None:
         """End what still closes."""
@@ -206,7 +204,8 @@ class Switchboard:
         self._calls.metrics.vendor_refused(reason)
         if await self._slowing.refused(peer_of((request.remote,))):
             return Problem(*answer)
-        return Problem(429, "too_many_refused", "Too many webhooks were refused; come back later.", retry_after_s=round(PAUSE_S))
+        pause_s = round(self._limits.refusals.pause_s)
+        return Problem(429, "too_many_refused", "Too many webhooks were refused; come back later.", retry_after_s=pause_s)
 
     async def open_stream(self, request: web.Request, start_call: StartCall, is_open: Callable[[], bool]) -> CallStream:
         """Begin the call of a stream; `run` it then. Raises Problem while it can be answered with one."""
@@ -218,7 +217,7 @@ class Switchboard:
         transfer = None
         if line.vendor.transfer is not None and self._telephone.transfers:
             transfer = StreamTransfer(self._transfers, request.match_info["ticket"], self._telephone.transfers)
-        stream = CallStream(request, line, facts, transfer, self._tasks)
+        stream = CallStream(request, line, facts, transfer, self._tasks, self._limits)
         try:
             await self._calls.begin(stream.make_leg, {}, start_call, Client(f"telephone {line.name}"), is_open)
         except Problem as problem:
@@ -234,11 +233,17 @@ class CallStream:
     """A stream's WebSocket."""
 
     def __init__(
-        self, request: web.Request, line: VendorLine, facts: CallFacts, transfer: StreamTransfer | None, tasks: TaskOwner
+        self,
+        request: web.Request,
+        line: VendorLine,
+        facts: CallFacts,
+        transfer: StreamTransfer | None,
+        tasks: TaskOwner,
+        limits: StreamLimits,
     ) -> None:
         """`transfer` is there where the call can be transferred. `tasks` end with the server."""
         self.socket = web.WebSocketResponse(
-            timeout=CLOSE_S,
+            timeout=limits.close_s,
             heartbeat=PING_S,
             compress=False,
             max_msg_size=MAX_MESSAGE_BYTES,
@@ -249,6 +254,7 @@ class CallStream:
         self._facts = facts
         self._transfer = transfer
         self._tasks = tasks
+        self._limits = limits
         self._leg: StreamLeg | None = None
 
     async def make_leg(self) -> StreamLeg:
@@ -256,15 +262,15 @@ class CallStream:
         await self.socket.prepare(self._request)
         stream = self._line.vendor.new_stream()
         try:
-            async with asyncio.timeout(START_TIMEOUT_S):
+            async with asyncio.timeout(self._limits.start_s):
                 started = await self._started(stream)
         except MediaError as error:
             raise Problem(400, "invalid_stream", f"{error}.") from error
         except TimeoutError as error:
-            raise Problem(408, "stream_timeout", f"The call did not begin within {START_TIMEOUT_S:.0f} s.") from error
+            raise Problem(408, "stream_timeout", f"The call did not begin within {self._limits.start_s:.0f} s.") from error
         facts = self._facts.beside(started.facts)
         begun, chunk_frames = Started(started.format, facts), self._line.vendor.chunk_frames
-        self._leg = StreamLeg(self, stream, begun, chunk_frames=chunk_frames, transfer=self._transfer)
+        self._leg = StreamLeg(self, stream, begun, chunk_frames=chunk_frames, transfer=self._transfer, limits=self._limits)
         if self._transfer is not None:
             self._transfer.began()
         return self._leg
@@ -314,13 +320,13 @@ class CallStream:
     async def _close(self, code: int, reason: bytes = b"") -> None:
         """Close in a task of its own. aiohttp waits without a limit until the peer has read everything. It waits on a future that
         a cancelled send has already cancelled for every waiter."""
-        transport = self._request.transport
+        transport, close_s = self._request.transport, self._limits.close_s
         closing = self._tasks.start(self._closed(code, reason), "close of a telephone stream")
         try:
-            await asyncio.wait((closing,), timeout=2 * CLOSE_S)
+            await asyncio.wait((closing,), timeout=2 * close_s)
         finally:
             if transport is not None:
-                asyncio.get_running_loop().call_later(CLOSE_S if closing.done() else 0.0, transport.abort)
+                asyncio.get_running_loop().call_later(close_s if closing.done() else 0.0, transport.abort)
 
     async def _closed(self, code: int, reason: bytes) -> None:
         await self.socket.close(code=code, message=reason)

@@ -20,6 +20,7 @@ from voiceagent.telephone.phone_leg import PhoneLeg
 from voiceagent.telephone.streams.json_stream import JsonStream
 from voiceagent.telephone.streams.marks import MarkLedger
 from voiceagent.telephone.streams.player import StreamPlayer
+from voiceagent.telephone.streams.stream_limits import STREAM_LIMITS, StreamLimits
 from voiceagent.telephone.streams.vendors import Stream
 from voiceagent.telephone.telephone_events import check_keys
 from voiceagent.telephone.transfer.interface import NO_TRANSFERS, TRANSFERRED, ColleagueBriefing
@@ -28,12 +29,6 @@ from voiceagent.token_bucket import Meter, TokenBucket
 
 log = logging.getLogger(__name__)
 
-SILENCE_TIMEOUT_S = 20.0
-"""The time without a message after which the call is lost. Vendors send silence, too."""
-SEND_TIMEOUT_S = 8.0
-"""The time after which a vendor that reads nothing is gone."""
-HOLD_TIMEOUT_S = 30.0
-"""The time after which a peer that takes no audio has forgotten to report that it does again: its queue is shorter."""
 WATCH_S = 0.5
 PAUSE_S = 0.5
 """That `w` among keys stands for."""
@@ -71,12 +66,14 @@ class StreamLeg(PhoneLeg):
         chunk_frames: int = 1,
         has_marks: bool = True,
         transfer: StreamTransfer | None = None,
+        limits: StreamLimits = STREAM_LIMITS,
     ) -> None:
         """`chunk_frames` of 20 ms go out together. Without marks, audio counts as heard when its time is over. Without
         `transfer`, the vendor cannot transfer the call."""
         super().__init__(started.facts)
         self.malformed = 0
         self._transfer = transfer
+        self._limits = limits
         self._wire = wire
         self._stream = stream
         self._loop = asyncio.get_running_loop()
@@ -201,7 +198,7 @@ class StreamLeg(PhoneLeg):
             self.end("abuse")
 
     async def _send(self, message: str | bytes) -> None:
-        async with asyncio.timeout(SEND_TIMEOUT_S):
+        async with asyncio.timeout(self._limits.send_s):
             await self._wire.send(message)
 
     async def _play(self) -> None:
@@ -215,10 +212,10 @@ class StreamLeg(PhoneLeg):
 
     def _on_watch(self) -> None:
         now_s = self._loop.time()
-        if now_s - self._last_s >= SILENCE_TIMEOUT_S:
+        if now_s - self._last_s >= self._limits.silence_s:
             self.end("lost")
-        if self._held_s is not None and now_s - self._held_s >= HOLD_TIMEOUT_S:
-            log.warning("a telephone stream was ended: its peer has taken no audio for %.0f s", HOLD_TIMEOUT_S)
+        if self._held_s is not None and now_s - self._held_s >= self._limits.hold_s:
+            log.warning("a telephone stream was ended: its peer has taken no audio for %.0f s", self._limits.hold_s)
             self.end("lost")
         if not self._end_reason:
             self._watch = self._loop.call_later(WATCH_S, self._on_watch)

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 from voiceagent.telephone.messages import CallFacts
 
-VALID_S = 60.0
 MAX_OPEN = 256
 """If there are more, the oldest is dropped: its stream never came."""
 REMEMBERED_S = 86_400.0
 MAX_REMEMBERED = 32_768
-"""The most keys that are remembered, two a call: its id, and what was signed. The oldest is forgotten first. They take 8 MB."""
+"""Two a call: its id, and what was signed. They take 8 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +31,14 @@ class Ticket:
 class Tickets:
     """The tickets whose streams have not come. Times are seconds of any one clock."""
 
-    def __init__(self) -> None:
+    def __init__(self, valid_s: float) -> None:
+        self._valid_s = valid_s
         self._open: OrderedDict[str, Ticket] = OrderedDict()
 
     def issue(self, vendor: str, facts: CallFacts, now_s: float) -> str:
         """A new ticket, which the stream's address ends with."""
         name = secrets.token_urlsafe(24)
-        self._open[name] = Ticket(vendor, facts, now_s + VALID_S)
+        self._open[name] = Ticket(vendor, facts, now_s + self._valid_s)
         while len(self._open) > MAX_OPEN:
             self._open.popitem(last=False)
         return name
@@ -68,7 +68,9 @@ class WebhookAnswer:
 class AnsweredWebhooks:
     """The webhooks of the last day. Times are seconds of any one clock."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MAX_REMEMBERED) -> None:
+        """At most `most` keys are remembered; the oldest is forgotten first."""
+        self._most = most
         self._answers: OrderedDict[bytes, WebhookAnswer] = OrderedDict()
 
     def __len__(self) -> int:
@@ -89,7 +91,7 @@ class AnsweredWebhooks:
         """A webhook was answered with a ticket."""
         for key in _keys(vendor, call_id, signed):
             self._answers.setdefault(key, WebhookAnswer(ticket, now_s + REMEMBERED_S))
-        while len(self._answers) > MAX_REMEMBERED:
+        while len(self._answers) > self._most:
             self._answers.popitem(last=False)
 
 
