@@ -32,6 +32,8 @@ from voiceagent.redaction import HIDDEN, redacted
 from voiceagent.settings.agent import load_agent
 from voiceagent.store.address import local_store
 from voiceagent.store.event_log import logged_calls
+from voiceagent.tools.mcp_server import McpServer
+from voiceagent.tools.settings import ToolEntry
 from voiceagent.tools.toolset import ToolSet
 
 PROGRAM = Path(__file__).resolve().parents[1] / "tools" / "mcp_program.py"
@@ -150,7 +152,6 @@ async def test_no_secret_is_told_whatever_fails(tmp_path: Path) -> None:
 async def test_an_mcp_server_that_fails_is_logged_without_its_secrets(
     tmp_path: Path, fault: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("voiceagent.tools.mcp_server.CONNECT_TIMEOUT_S", 0.5)
     monkeypatch.setenv("MCP_HEADER", IN_VARIABLES["MCP_HEADER"])
     async with echoing_server() as echoing:
         url = "http://127.0.0.1:9" if fault == "refused" else echoing.url
@@ -159,7 +160,10 @@ async def test_an_mcp_server_that_fails_is_logged_without_its_secrets(
             f"tools: [{{mcp: {{url: '{url}/mcp?token=planted%20mcp%20query', headers_env: {{X-Key: MCP_HEADER}}}}}}]"
         )
         echoing.mcp_fault = fault
-        tools = ToolSet.from_config(load_agent(config).tools, tmp_path)
+        (entry,) = load_agent(config).tools
+        assert isinstance(entry, ToolEntry)
+        assert entry.mcp is not None
+        tools = ToolSet(sources=[McpServer(entry.mcp, tmp_path, connect_timeout_s=0.5)])
         with caplog.at_level(logging.DEBUG, "voiceagent"):
             await tools.open()
             await tools.close()

@@ -11,7 +11,6 @@ from tests.fakes import SecondModel
 from tests.llm.faulty_server import FaultyServer, faulty_server
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
-from voiceagent.llm.servers import openai_session
 from voiceagent.llm.servers.fallback import FallbackEngine
 from voiceagent.llm.servers.openai import OpenAiEngine
 from voiceagent.llm.servers.openai_session import OpenAiOptions
@@ -69,10 +68,8 @@ async def test_a_server_without_priorities_is_asked_without_one(server: FaultySe
     assert [request.get("priority") for request in server.requests] == [1, None, None]
 
 
-async def test_an_answer_that_comes_too_late_is_given_up(
-    server: FaultyServer, engine: OpenAiEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(openai_session, "ENDING_TIMEOUT_S", 0.2)
+async def test_an_answer_that_comes_too_late_is_given_up(server: FaultyServer, engine: OpenAiEngine) -> None:
+    engine.servers.ending_timeout_s = 0.2
     server.fault = "silent"
     with pytest.raises(EngineError, match="sent nothing in time"):
         await engine.open("call").ending_chance(MESSAGES, TOOLS)

@@ -155,13 +155,11 @@ async def test_the_backlog_before_the_channel_opens_is_bounded() -> None:
     assert channel.dropped_out == 10
 
 
-async def test_a_slow_reader_loses_the_oldest_frames_and_they_are_counted(
-    media_server: MediaServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("voiceagent.media.inbound_frames.MAX_FRAMES", 10)
+async def test_a_slow_reader_loses_the_oldest_frames_and_they_are_counted(media_server: MediaServer) -> None:
     enough = asyncio.Event()
 
     async def slow(leg: WebRtcLeg) -> None:
+        leg._inbound.most = 10
         await enough.wait()
         assert len(leg._inbound) == 10
         assert leg.counters["heard_frames_dropped"] > 5

@@ -4,6 +4,7 @@ import hashlib
 import random
 import shutil
 import socket
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -42,8 +43,7 @@ def model(*, repository: str = "acme/model", revision: str = REVISION, name: str
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """No waits between attempts, and chunks smaller than the test's files."""
-    monkeypatch.setattr(download_module, "RETRY_DELAYS_S", (0.0, 0.0))
-    monkeypatch.setattr("huggingface_hub.file_download.time.sleep", lambda _: None)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
     monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 100_000)
 
 

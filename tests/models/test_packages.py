@@ -1,6 +1,7 @@
 import hashlib
 import random
 import socket
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from tests.models.hub import REVISION, Hub, running
 from tests.models.index import Index, running_index, wheel_of
 from voiceagent.errors import ConfigError, ModelError
-from voiceagent.models import download, makers
+from voiceagent.models import makers
 from voiceagent.models.model import Made, Model, ModelFile, Package, Source
 from voiceagent.models.pull import SOURCES, pull, verify
 
@@ -38,8 +39,7 @@ def model(**changed: object) -> Model:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download, "RETRY_DELAYS_S", (0.0, 0.0))
-    monkeypatch.setattr("huggingface_hub.file_download.time.sleep", lambda _: None)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
     monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 100_000)
 
 

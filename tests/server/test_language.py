@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from voiceagent.agent_service import AgentService
+from voiceagent.engines import Engines, load_engines
 from voiceagent.errors import ConfigError
 from voiceagent.latency.budget_file import load_budgets
+from voiceagent.models.profile import Profile
+from voiceagent.models.registry import Registry
 from voiceagent.resources import default_budgets_file
 from voiceagent.settings.agent import AgentConfig, EngineOptions, load_agent
 
@@ -57,7 +61,12 @@ async def test_the_recognisers_own_option_is_refused(tmp_path: Path, monkeypatch
 
 async def test_a_tool_to_be_confirmed_is_refused_where_no_word_is_a_yes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "book.py").write_text(TOOL)
-    monkeypatch.setattr("voiceagent.engines.DEFAULT_LANGUAGE", "pl")  # the bundled recogniser is told nothing
+
+    async def load_english(profile: Profile, agent: AgentConfig, known: Registry | None = None) -> Engines:
+        """Engines that do not refuse Polish."""
+        return await load_engines(profile, msgspec.structs.replace(agent, language="en"), known)
+
+    monkeypatch.setattr("voiceagent.agent_service.load_engines", load_english)
     agent = AgentConfig(profile="embedded", language="pl", tools=("book.py",), base_dir=str(tmp_path))
     with pytest.raises(
         ConfigError, match=r"tool book: confirm needs words for yes, .* 'pl'; leave confirm out, or use one of de, en"

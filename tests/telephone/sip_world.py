@@ -31,6 +31,7 @@ from voiceagent.settings.sip import SipSettings
 from voiceagent.telephone.sip.dialling import LINE
 from voiceagent.telephone.sip.line import SipLine, SipService
 from voiceagent.telephone.sip.sip_leg import SipLeg
+from voiceagent.telephone.sip.sip_patience import SIP_PATIENCE, SipPatience
 from voiceagent.telephone.sip.trunk import Trunk
 from voiceagent.telephone.transfer.interface import TRANSFERRED
 
@@ -220,6 +221,7 @@ async def sip_world(
     password: str = PASSWORD,
     secret: str = GATEWAY_SECRET,
     ports: MediaPorts = ANY_PORT,
+    patience: SipPatience = SIP_PATIENCE,
     **settings: Any,
 ) -> AsyncIterator[SipWorld]:
     """All of it, up; registered where the password is right."""
@@ -234,7 +236,7 @@ async def sip_world(
     async def load() -> AsyncIterator[StartCall]:
         yield world.start_call
 
-    app = make_app(make_service(load=load, sip=SipService(trunk, ports)))
+    app = make_app(make_service(load=load, sip=SipService(trunk, ports, patience)))
     try:
         async with TestClient(TestServer(app)) as client, aiohttp.ClientSession() as session:
             await app[READINESS].wait()

@@ -22,7 +22,6 @@ from voiceagent.llm.servers.openai_session import OpenAiOptions
 from voiceagent.media.playout import Playout
 from voiceagent.resources import default_budgets_file
 from voiceagent.settings.agent import AgentConfig
-from voiceagent.telephone.transfer import briefing as briefing_module
 from voiceagent.telephone.transfer.briefing import MAX_SUMMARY_CHARACTERS, AgentBriefing, shortened
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.call_tools import CallTools
@@ -49,12 +48,14 @@ class NotingVoice:
             raise EngineError("on purpose")
 
 
-def briefing_at(server: FaultyServer, voice: NotingVoice, agent: AgentConfig, *, phrases: tuple[str, ...] = ()) -> AgentBriefing:
+def briefing_at(
+    server: FaultyServer, voice: NotingVoice, agent: AgentConfig, *, phrases: tuple[str, ...] = (), **more: float
+) -> AgentBriefing:
     llm, mouth = OpenAiEngine(OpenAiOptions(base_url=server.url)), cast(Any, voice)
     guards = load_guards(GuardSettings(output=OutputRules(phrases=phrases)))
     speech = AgentSpeech(SpeechSettings(), {}, ".", mouth, agent.language)
     parts = AgentParts(agent, Engines(mouth, llm, mouth), guards, speech, load_budgets(default_budgets_file()))
-    return AgentBriefing(Call("rtc_1", SilentLeg(), parts, CallTools(ToolSet())), parts)
+    return AgentBriefing(Call("rtc_1", SilentLeg(), parts, CallTools(ToolSet())), parts, **more)
 
 
 @pytest.mark.parametrize(
@@ -67,12 +68,12 @@ def briefing_at(server: FaultyServer, voice: NotingVoice, agent: AgentConfig, *,
     ],
 )
 async def test_the_summary_is_the_models_or_says_that_there_is_none(
-    fault: str, language: str, phrases: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch
+    fault: str, language: str, phrases: tuple[str, ...], told: str
 ) -> None:
-    monkeypatch.setattr(briefing_module, "SUMMARY_TIMEOUT_S", 0.5)
     async with faulty_server() as server:
         server.fault = fault
-        made = briefing_at(server, NotingVoice(), AgentConfig(profile="embedded", language=language), phrases=phrases)
+        agent = AgentConfig(profile="embedded", language=language)
+        made = briefing_at(server, NotingVoice(), agent, phrases=phrases, summary_timeout_s=0.5)
         assert await made.summary() == told
         assert server.requests[-1]["messages"][-1]["content"] == LANGUAGES[language].transfer.ask
 

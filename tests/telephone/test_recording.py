@@ -30,14 +30,14 @@ from voiceagent.media.leg import InboundFrame, Leg
 from voiceagent.media.playout import Playout
 from voiceagent.settings.telephone import RecordingSettings, TelephonySettings
 from voiceagent.task_owner import TaskOwner
-from voiceagent.telephone.features import recording as recording_module
-from voiceagent.telephone.features.recording import Recording
+from voiceagent.telephone.features.recording import RECORDING_TIMES, Recording, RecordingTimes
 from voiceagent.telephone.features.recording_file import open_recording
 from voiceagent.telephone.features.recording_folder import DAY_S, delete_old
 from voiceagent.turn_taking.languages.en import ENGLISH
 
 TONE = np.round(8000 * np.sin(2 * np.pi * 440 * np.arange(HEARD_HZ) / HEARD_HZ)).astype(np.int16)
 WORDS = replace(ENGLISH, sayings=replace(ENGLISH.sayings, recording_deleted="It is deleted."))
+SOON = RecordingTimes(written_every_s=0.01)
 BOTH = np.stack([TONE, TONE // 2], axis=1)
 
 
@@ -83,8 +83,8 @@ class Begun:
     call: FedCall
 
 
-def begun(folder: Path, **more: Any) -> Begun:
-    recording, inner, call = Recording(settings(**more), folder, TaskOwner(), WORDS), QuietLeg(), FedCall()
+def begun(folder: Path, times: RecordingTimes = RECORDING_TIMES, **more: Any) -> Begun:
+    recording, inner, call = Recording(settings(**more), folder, TaskOwner(), WORDS, times), QuietLeg(), FedCall()
     leg = recording.wrap(inner)
     recording.begin(call)
     return Begun(recording, inner, leg, call)
@@ -140,11 +140,8 @@ async def test_what_both_say_is_in_the_file_once_the_call_is_over(tmp_path: Path
 
 
 @pytest.mark.parametrize("fills", [False, True])
-async def test_audio_that_stalls_and_comes_as_a_burst_is_in_the_file_where_it_was_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fills: bool
-) -> None:
-    monkeypatch.setattr(recording_module, "WRITTEN_EVERY_S", 0.001)
-    made, now = begun(tmp_path), 0.0
+async def test_audio_that_stalls_and_comes_as_a_burst_is_in_the_file_where_it_was_said(tmp_path: Path, fills: bool) -> None:
+    made, now = begun(tmp_path, RecordingTimes(written_every_s=0.001)), 0.0
     recording, leg = made.recording, made.inner
     recording._clock = lambda: now
     recording._began_s = recording._written_s = 0.0
@@ -174,10 +171,9 @@ async def test_audio_that_stalls_and_comes_as_a_burst_is_in_the_file_where_it_wa
 
 
 async def test_a_disk_without_room_ends_the_recording_in_one_line_and_the_call_goes_on(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(recording_module, "WRITTEN_EVERY_S", 0.01)
-    made = begun(tmp_path, min_free_mb=10**9)
+    made = begun(tmp_path, SOON, min_free_mb=10**9)
     recording = made.recording
     with caplog.at_level(logging.ERROR):
         assert recording._writing is not None
@@ -192,9 +188,6 @@ async def test_a_disk_without_room_ends_the_recording_in_one_line_and_the_call_g
 async def test_what_waits_for_a_disk_that_stalls_or_a_file_that_breaks_is_bounded(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    monkeypatch.setattr(recording_module, "WRITTEN_EVERY_S", 0.01)
-    monkeypatch.setattr(recording_module, "MAX_WAITING_S", 0.2)
-    monkeypatch.setattr(recording_module, "FINISHED_S", 0.2)
     hangs, goes_on = threading.Event(), threading.Event()
 
     def write(_: Path) -> object:
@@ -205,7 +198,7 @@ async def test_what_waits_for_a_disk_that_stalls_or_a_file_that_breaks_is_bounde
         return shutil._ntuple_diskusage(1 << 40, 0, 1 << 40)
 
     monkeypatch.setattr(shutil, "disk_usage", write)
-    made = begun(tmp_path)
+    made = begun(tmp_path, RecordingTimes(written_every_s=0.01, stalled_s=0.2, finished_s=0.2))
     recording, leg = made.recording, made.inner
     try:
         await until(hangs.is_set)
@@ -236,11 +229,8 @@ async def test_a_folder_that_cannot_be_written_is_told_in_one_line(tmp_path: Pat
     assert len(caplog.messages) == 1
 
 
-async def test_a_caller_who_refuses_has_the_recording_deleted_and_is_told_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(recording_module, "WRITTEN_EVERY_S", 0.01)
-    made = begun(tmp_path)
+async def test_a_caller_who_refuses_has_the_recording_deleted_and_is_told_so(tmp_path: Path) -> None:
+    made = begun(tmp_path, SOON)
     recording, call = made.recording, made.call
     await until(lambda: bool(kept(tmp_path)))
     recording.refuse()

@@ -14,17 +14,13 @@ from tests.telephone.logged_lines import Lines
 from tests.telephone.sip_parts import phone
 from tests.telephone.sip_world import SipWorld, sip_world
 from tests.telephone.tones import is_loud, tone
-from voiceagent.telephone.sip import janus_client
-from voiceagent.telephone.sip import sip_leg as gateway_leg
+from voiceagent.telephone.sip.sip_patience import SipPatience
 
 
 @pytest.fixture
-async def world(tmp_path: Path, make_service: MakeService, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SipWorld]:
-    monkeypatch.setattr(gateway_leg, "SILENCE_TIMEOUT_S", 1.5)
-    monkeypatch.setattr(janus_client, "KEEPALIVE_S", 0.3)
-    monkeypatch.setattr(janus_client, "ANSWER_TIMEOUT_S", 1.0)
-    monkeypatch.setattr(janus_client, "CONNECT_TIMEOUT_S", 1.0)
-    async with sip_world(tmp_path, make_service) as made:
+async def world(tmp_path: Path, make_service: MakeService) -> AsyncIterator[SipWorld]:
+    patience = SipPatience(connect_s=1.0, answer_s=1.0, keepalive_s=0.3, silence_s=1.5)
+    async with sip_world(tmp_path, make_service, patience=patience) as made:
         yield made
 
 

@@ -18,6 +18,7 @@ from tests.telephone.sip_world import GONE_HZ, LAST_WORDS_HZ, SUMMARY_HZ, SipTes
 from tests.telephone.tones import is_loud, level_at, tone
 from voiceagent.server.http.app import CALLS
 from voiceagent.settings.sip import TransferTarget
+from voiceagent.telephone.sip.sip_patience import SIP_PATIENCE, SipPatience
 from voiceagent.telephone.transfer.warm import CALLER_GONE, ColleagueCall
 
 CALLER_HZ, COLLEAGUE_HZ = 700, 1000
@@ -38,8 +39,14 @@ def targets(world: SipWorld) -> dict[str, TransferTarget]:
 
 
 @pytest.fixture
-async def world(tmp_path: Path, make_service: MakeService) -> AsyncIterator[SipWorld]:
-    async with sip_world(tmp_path, make_service, transfers=targets) as made:
+def patience() -> SipPatience:
+    """The line's. A test that parametrizes this name sets its own."""
+    return SIP_PATIENCE
+
+
+@pytest.fixture
+async def world(tmp_path: Path, make_service: MakeService, patience: SipPatience) -> AsyncIterator[SipWorld]:
+    async with sip_world(tmp_path, make_service, transfers=targets, patience=patience) as made:
         made.echoes = False
         yield made
 
@@ -129,11 +136,10 @@ async def test_a_colleague_who_does_not_take_the_call_is_told_and_the_caller_is_
         assert not call.ended
 
 
+@pytest.mark.parametrize("patience", [SipPatience(accept_s=0.5)], ids=["impatient"])
 async def test_a_colleague_who_does_not_answer_presses_no_key_declines_or_hangs_up_leaves_the_caller_with_the_agent(
-    world: SipWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    world: SipWorld, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("voiceagent.telephone.transfer.warm.KEY_TIMEOUT_S", 0.5)
-
     async def fails(why: str, after: int) -> None:
         await world.wait(lambda: len(call.transfers) > after)
         assert why in told(call)

@@ -17,7 +17,6 @@ from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.llm.chat.prompt import ChatPrompt
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText, Lull
-from voiceagent.llm.servers import openai_session
 from voiceagent.llm.servers.chat_wire import wire_message
 from voiceagent.llm.servers.openai import OpenAiEngine
 from voiceagent.llm.servers.openai_session import OpenAiOptions
@@ -87,8 +86,8 @@ async def test_a_model_that_is_not_served_is_one_clear_line(vllm_server: VllmSer
     await stranger.close()
 
 
-async def test_the_server_tells_how_likely_the_caller_has_finished(engine: OpenAiEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai_session, "ENDING_TIMEOUT_S", 30.0)  # this may be the server's first request, on a busy machine
+async def test_the_server_tells_how_likely_the_caller_has_finished(engine: OpenAiEngine) -> None:
+    engine.servers.ending_timeout_s = 30.0  # this may be the server's first request, on a busy machine
     words = ("Where is order 48271", "Where is", "What's the weather in Paris tomorrow")
     told = [await once_it_is_free(engine, one) for one in words]
     assert told == pytest.approx([await by_the_embedded_engine(one) for one in words], abs=0.05)

@@ -25,9 +25,9 @@ BLOCKS_A_SECOND = 100
 NOTHING_PLAYED = np.zeros(0, np.int16)
 
 
-def is_installed() -> bool:
+def is_installed(package: str = PACKAGE) -> bool:
     """True when the package is installed."""
-    return importlib.util.find_spec(PACKAGE) is not None and importlib.util.find_spec(MODULE) is not None
+    return importlib.util.find_spec(package) is not None and importlib.util.find_spec(MODULE) is not None
 
 
 def load() -> None:

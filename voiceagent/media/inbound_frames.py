@@ -23,6 +23,8 @@ class InboundFrames:
     telephone's leg the tones of keys become silence."""
 
     def __init__(self, cleaner: AudioCleaner | None = None, *, is_telephone: bool = False) -> None:
+        self.most = MAX_FRAMES
+        """How many frames may wait."""
         self.dropped = 0
         """Frames that were not read in time."""
         self._cleaner = cleaner or AudioCleaner()
@@ -46,7 +48,7 @@ class InboundFrames:
         self._add(InboundFrame(SILENCE, at_ms, concealed=False))
 
     def _add(self, frame: InboundFrame) -> None:
-        if len(self._waiting) >= MAX_FRAMES:
+        if len(self._waiting) >= self.most:
             self._waiting.popleft()
             self.dropped += 1
         self._waiting.append(frame)

@@ -113,9 +113,10 @@ def _effect(described: McpToolDescription) -> Effect:
 class McpServer(ToolSource):
     """One server. Its connection lives in a task of its own, from `open` to `close`."""
 
-    def __init__(self, settings: McpSettings, base_dir: Path) -> None:
+    def __init__(self, settings: McpSettings, base_dir: Path, connect_timeout_s: float = CONNECT_TIMEOUT_S) -> None:
         """Raises ConfigError."""
         super().__init__()
+        self._connect_timeout_s = connect_timeout_s
         self._settings = settings
         self._base_dir = base_dir
         self._who = f"mcp {settings.label}"
@@ -207,7 +208,7 @@ class McpServer(ToolSource):
         settings = self._settings
         reached = address(settings.url, self._headers) if settings.url else self._program()
         async with (
-            asyncio.timeout(CONNECT_TIMEOUT_S) as deadline,
+            asyncio.timeout(self._connect_timeout_s) as deadline,
             Client(
                 watched(reached, self._over.set),
                 message_handler=self._told,

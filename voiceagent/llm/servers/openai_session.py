@@ -64,8 +64,6 @@ log = logging.getLogger(__name__)
 
 WORTH_PREFILL = 60
 """In characters. Prefix caches work in blocks of about 16 tokens. Less text than this fills no block."""
-ENDING_TIMEOUT_S = 1.0
-"""A later answer would come too late for the pause."""
 MAX_SHORTENINGS = 4
 
 
@@ -82,6 +80,8 @@ class Servers:
     """Requests that were repeated, on another server or shorter."""
     cut_replies: int = 0
     """Replies that took too long as a whole."""
+    ending_timeout_s: float = 1.0
+    """Longest wait for the chance of an ending. A later answer would come too late for the pause."""
 
     @property
     def load(self) -> float:
@@ -208,7 +208,7 @@ class OpenAiSession:
             return None
         replica = self._choose([])
         try:
-            async with asyncio.timeout(ENDING_TIMEOUT_S):
+            async with asyncio.timeout(self._servers.ending_timeout_s):
                 return await replica.ending_chance(self._left_out.kept(messages), tools, self._servers.request(1))
         except TimeoutError as error:
             raise replica.explained(error) from error

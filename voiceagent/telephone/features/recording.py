@@ -7,6 +7,7 @@ import asyncio
 import logging
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -35,26 +36,43 @@ from voiceagent.turn_taking.language import Language, bare_words
 
 log = logging.getLogger(__name__)
 
-WRITTEN_EVERY_S = 1.0
 BEHIND_S = 0.5
 """The age before which audio is not written yet: the agent's may be dropped."""
 LATE_S = 6.0
 """The delay up to which the caller's missing audio may come, all at once: its place is not written before."""
-MAX_WAITING_S = 30.0
-"""The delay of a disk that ends the recording."""
-FINISHED_S = 10.0
-"""Longest wait of a call's end for the recording to be written."""
 ANNOUNCED_AGAIN = 2
 """The number of times that an announcement is repeated if the caller talked over it."""
 STOP_RECORDING = "stop_recording"
 
 
+@dataclass(frozen=True, slots=True)
+class RecordingTimes:
+    """The times of writing, in seconds."""
+
+    written_every_s: float = 1.0
+    stalled_s: float = 30.0
+    """The delay of a disk that ends the recording."""
+    finished_s: float = 10.0
+    """Longest wait of a call's end for the recording to be written."""
+
+
+RECORDING_TIMES = RecordingTimes()
+
+
 class Recording(PhoneFeature):
     """The recording of one call."""
 
-    def __init__(self, settings: RecordingSettings, folder: Path, tasks: TaskOwner, words: Language) -> None:
+    def __init__(
+        self,
+        settings: RecordingSettings,
+        folder: Path,
+        tasks: TaskOwner,
+        words: Language,
+        times: RecordingTimes = RECORDING_TIMES,
+    ) -> None:
         """`words` are those of the agent's language. `tasks` outlive the call: a disk may stall."""
         self._settings = settings
+        self._times = times
         self._folder = folder
         self._deleted = words.sayings.recording_deleted
         self._stop_description = words.phone.stop_recording
@@ -137,9 +155,9 @@ class Recording(PhoneFeature):
         """The call is over; the file is complete then, unless the disk stalls."""
         was_on, self._is_on = self._is_on, False
         self._finishing = self._tasks.start(self._finish(was_on=was_on), "end of a recording")
-        await asyncio.wait((self._finishing,), timeout=FINISHED_S)
+        await asyncio.wait((self._finishing,), timeout=self._times.finished_s)
         if not self._finishing.done():
-            log.error("the recording %s is not complete after %g s: the disk stalls", self.file_name, FINISHED_S)
+            log.error("the recording %s is not complete after %g s: the disk stalls", self.file_name, self._times.finished_s)
 
     async def _finish(self, *, was_on: bool) -> None:
         if self._writing is not None:
@@ -155,8 +173,8 @@ class Recording(PhoneFeature):
     def _may_keep(self) -> bool:
         """True while the recording is on. It is stopped if the disk stalls, so that audio does not pile up: nothing can end the
         thread that writes."""
-        if self._is_on and self._clock() - self._written_s > MAX_WAITING_S:
-            self._stop(f"the disk is {MAX_WAITING_S:g} s behind")
+        if self._is_on and self._clock() - self._written_s > self._times.stalled_s:
+            self._stop(f"the disk is {self._times.stalled_s:g} s behind")
         return self._is_on
 
     def _on_taken(self, frame: NDArray[np.int16]) -> None:
@@ -197,7 +215,7 @@ class Recording(PhoneFeature):
         if why := await _to_its_end(partial(self._open, path)):
             self._stop(why)
         while self._is_on:
-            await asyncio.sleep(WRITTEN_EVERY_S)
+            await asyncio.sleep(self._times.written_every_s)
             if self._clock() - self._began_s > self._settings.max_minutes * 60:
                 self._stop(f"it has lasted {self._settings.max_minutes} minutes, which is telephony.recording.max_minutes")
             elif self._is_on:

@@ -11,7 +11,7 @@ from voiceagent.media.leg import Leg
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.settings.telephone import RecordingSettings
 from voiceagent.task_owner import TaskOwner
-from voiceagent.telephone.features.recording import FINISHED_S, Recording
+from voiceagent.telephone.features.recording import RECORDING_TIMES, Recording
 from voiceagent.telephone.features.recording_file import SUFFIXES
 from voiceagent.telephone.phone_leg import PhoneLeg
 from voiceagent.turn_taking.languages import language
@@ -37,7 +37,7 @@ class Recordings:
 
     async def close(self) -> None:
         """End that, and recordings that wait for a disk."""
-        await self._tasks.close(FINISHED_S)
+        await self._tasks.close(RECORDING_TIMES.finished_s)
 
     def of(self, agent: AgentConfig, leg: Leg) -> Recording | None:
         """The recording of a call, where calls by such a leg are recorded and the caller has not refused that."""

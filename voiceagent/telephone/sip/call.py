@@ -16,6 +16,7 @@ from voiceagent.telephone.sip import janus_messages as janus
 from voiceagent.telephone.sip.causes import call_cause
 from voiceagent.telephone.sip.janus_client import GatewayError, JanusHandle
 from voiceagent.telephone.sip.sip_leg import SipLeg, SipLegOptions
+from voiceagent.telephone.sip.sip_patience import SIP_PATIENCE, SipPatience
 from voiceagent.telephone.telephone_events import CLOCK_HZ
 from voiceagent.telephone.transfer.interface import TRANSFERRED
 from voiceagent.telephone.transfer.sip_transfers import SipTransfers
@@ -51,6 +52,7 @@ class SipCall:
         tasks: TaskOwner,
         call_colleague: CallColleague,
         on_idle: Callable[[], None] = lambda: None,
+        patience: SipPatience = SIP_PATIENCE,
     ) -> None:
         """`tasks` are the line's, `call_colleague` uses another handle, and `on_idle` is called when a call is over."""
         self.handle: JanusHandle | None = None
@@ -62,10 +64,10 @@ class SipCall:
         self._settings = settings
         self._tasks = tasks
         self._on_idle = on_idle
-        self._transfers = SipTransfers(settings.targets, self._refer, call_colleague, tasks)
+        self._transfers = SipTransfers(settings.targets, self._refer, call_colleague, tasks, patience.accept_s)
         level = settings.comfort_noise_dbov
         noise = ComfortNoise(level, CLOCK_HZ) if level is not None else None
-        self._options = SipLegOptions(ports, noise, self._transfers if settings.transfers else None)
+        self._options = SipLegOptions(ports, noise, self._transfers if settings.transfers else None, patience.silence_s)
         self._outcome: asyncio.Future[None] | None = None
         self._is_up = False
         self._has_media = False

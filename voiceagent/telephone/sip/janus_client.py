@@ -16,13 +16,8 @@ from voiceagent.errors import VoiceAgentError
 from voiceagent.json_types import JsonObject
 from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.sip.janus_messages import PLUGIN, PROTOCOL, Event, Ignored, Request, read
+from voiceagent.telephone.sip.sip_patience import SIP_PATIENCE, SipPatience
 
-CONNECT_TIMEOUT_S = 5.0
-ANSWER_TIMEOUT_S = 5.0
-"""Janus acknowledges at once. The result of a longer task comes as an event."""
-KEEPALIVE_S = 10.0
-"""Janus drops a session that has sent nothing for 60 s. A Janus that does not answer is noticed after this time and
-`ANSWER_TIMEOUT_S`."""
 CLOSE_TIMEOUT_S = 2.0
 """A stalled Janus does not answer the close of a connection either."""
 MAX_MESSAGE_BYTES = 262_144
@@ -57,8 +52,9 @@ class JanusHandle:
 class JanusClient:
     """One session. `async with` it; `lost` ends when it has."""
 
-    def __init__(self, url: str, secret: str = "") -> None:
+    def __init__(self, url: str, secret: str = "", patience: SipPatience = SIP_PATIENCE) -> None:
         self._url = url
+        self._patience = patience
         self._secret = secret
         self._http: aiohttp.ClientSession | None = None
         self._socket: aiohttp.ClientWebSocketResponse | None = None
@@ -72,7 +68,7 @@ class JanusClient:
         """Connect, and begin a session. Raises GatewayError."""
         self._http = aiohttp.ClientSession()
         try:
-            async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            async with asyncio.timeout(self._patience.connect_s):
                 self._socket = await self._http.ws_connect(
                     self._url,
                     protocols=(PROTOCOL,),
@@ -119,7 +115,7 @@ class JanusClient:
         answer: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
         self._waiting[transaction] = answer
         try:
-            async with asyncio.timeout(ANSWER_TIMEOUT_S):
+            async with asyncio.timeout(self._patience.answer_s):
                 if self._socket is None or self._lost.done():
                     raise ConnectionResetError("the connection is closed")
                 await self._socket.send_str(json.dumps(request))
@@ -181,7 +177,7 @@ class JanusClient:
 
     async def _keep_alive(self) -> None:
         while True:
-            await asyncio.sleep(KEEPALIVE_S)
+            await asyncio.sleep(self._patience.keepalive_s)
             try:
                 await self.ask({"janus": "keepalive"})
             except GatewayError as error:

@@ -23,6 +23,7 @@ from voiceagent.telephone.sip.call import SETTLES_S, CallRefused, SipCall
 from voiceagent.telephone.sip.causes import CREDENTIALS, registration_cause
 from voiceagent.telephone.sip.janus_client import GatewayError, JanusClient
 from voiceagent.telephone.sip.sip_leg import SipLeg
+from voiceagent.telephone.sip.sip_patience import SIP_PATIENCE, SipPatience
 from voiceagent.telephone.sip.trunk import Trunk
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 30.0
@@ -55,10 +56,11 @@ GetStartCall = Callable[[], StartCall]
 
 @dataclass(frozen=True, slots=True)
 class SipService:
-    """The trunk and the ports of a line."""
+    """The trunk of a line, and what its calls have of us."""
 
     trunk: Trunk
     ports: MediaPorts = ANY_PORT
+    patience: SipPatience = SIP_PATIENCE
 
 
 def soonest(free: Sequence[SipCall], master: SipCall, now_s: float) -> SipCall:
@@ -73,6 +75,7 @@ class SipLine:
     def __init__(self, service: SipService, calls: Calls, start_call: GetStartCall) -> None:
         self.trunk = service.trunk
         self.registered = asyncio.Event()
+        self._patience = service.patience
         self._calls = calls
         self._start_call = start_call
         self._registration: asyncio.Future[janus.Registered | janus.RegistrationFailed] | None = None
@@ -80,7 +83,7 @@ class SipLine:
         self._freed = asyncio.Event()
         self._tasks = TaskOwner()
         self._lines = [
-            SipCall(self.trunk.settings, service.ports, self._tasks, self._call_colleague, self._freed.set)
+            SipCall(self.trunk.settings, service.ports, self._tasks, self._call_colleague, self._freed.set, service.patience)
             for _ in range(self.trunk.settings.calls)
         ]
         self._told = ""
@@ -160,7 +163,7 @@ class SipLine:
     async def _session(self) -> None:
         """Run one session at Janus, from its beginning to its end. Raises GatewayError."""
         settings = self.trunk.settings
-        async with JanusClient(settings.gateway, self.trunk.gateway_secret) as client:
+        async with JanusClient(settings.gateway, self.trunk.gateway_secret, self._patience) as client:
             try:
                 for line in self._lines:
                     line.handle = await client.attach(partial(self._on_event, line))

@@ -31,6 +31,7 @@ from voiceagent.telephone.sip import description as gateway_description
 from voiceagent.telephone.sip.audio import LateEncoder
 from voiceagent.telephone.sip.description import KEYS_TYPE, PCMA, PCMU, PhoneAudio
 from voiceagent.telephone.sip.ears import Bridge, SipEars
+from voiceagent.telephone.sip.sip_patience import SIP_PATIENCE
 from voiceagent.telephone.telephone_events import CLOCK_HZ, KeyWriter
 from voiceagent.telephone.transfer.interface import NO_TRANSFERS, ColleagueBriefing
 
@@ -39,8 +40,6 @@ CONNECT_TIMEOUT_S = 10.0
 CLOSE_TIMEOUT_S = 5.0
 WORD_TIMEOUT_S = 1.0
 """Longest wait for the gateway's report of a hangup once it has closed the connection."""
-SILENCE_TIMEOUT_S = 20.0
-"""The time without a packet after which the other side has vanished, if nobody holds the call. Telephones send silence, too."""
 WATCH_S = 0.5
 OFFER_BYTES = 4096
 """The size that an offer of the gateway's counts as. It limits what may be sent before the gateway has answered."""
@@ -68,6 +67,8 @@ class SipLegOptions:
     """The noise that is heard while nobody speaks, at 8 kHz; None: silence."""
     transfers: LegTransfers | None = None
     """None where the line knows nobody."""
+    silence_s: float = SIP_PATIENCE.silence_s
+    """See `SipPatience`."""
 
 
 class SipLeg(PhoneLeg):
@@ -82,6 +83,7 @@ class SipLeg(PhoneLeg):
         self._ports = options.ports
         self._comfort_noise = options.comfort_noise
         self._transfers = options.transfers
+        self._silence_s = options.silence_s
         self._loop = asyncio.get_running_loop()
         self._keys = KeyWriter()
         self._encoder = LateEncoder(self._beside)
@@ -187,8 +189,8 @@ class SipLeg(PhoneLeg):
         now_s = self._loop.time()
         if self._ears.is_held:
             self._ears.last_s = now_s
-        if now_s - self._ears.last_s >= SILENCE_TIMEOUT_S:
-            log.warning("a call with %s is lost: no audio came for %g s", self._other_side, SILENCE_TIMEOUT_S)
+        if now_s - self._ears.last_s >= self._silence_s:
+            log.warning("a call with %s is lost: no audio came for %g s", self._other_side, self._silence_s)
             self.end("lost")
             return
         self._watch = self._loop.call_later(WATCH_S, self._watch_packets)

@@ -34,9 +34,10 @@ log = logging.getLogger(__name__)
 class AgentBriefing:
     """Implements `ColleagueBriefing`."""
 
-    def __init__(self, call: RunningCall, parts: AgentParts) -> None:
+    def __init__(self, call: RunningCall, parts: AgentParts, summary_timeout_s: float = SUMMARY_TIMEOUT_S) -> None:
         self._call = call
         self._parts = parts
+        self._summary_timeout_s = summary_timeout_s
 
     @property
     def _code(self) -> str:
@@ -49,7 +50,7 @@ class AgentBriefing:
     async def summary(self) -> str:
         """See `ColleagueBriefing`."""
         try:
-            async with asyncio.timeout(SUMMARY_TIMEOUT_S):
+            async with asyncio.timeout(self._summary_timeout_s):
                 text = shortened(await self._summed_up())
         except (EngineError, TimeoutError) as error:
             log.warning("call %s: summing it up for a colleague failed (%s)", self._call.call_id, error or "timeout")

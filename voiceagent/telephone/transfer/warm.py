@@ -26,18 +26,17 @@ from voiceagent.task_owner import running
 from voiceagent.telephone.sip.audio import mixed
 from voiceagent.telephone.sip.ears import Bridge
 from voiceagent.telephone.sip.sip_leg import SipLeg
+from voiceagent.telephone.sip.sip_patience import SIP_PATIENCE
 from voiceagent.telephone.transfer.interface import CALLER_HUNG_UP, ColleagueBriefing
 from voiceagent.telephone.transfer.relay import AudioRelay, WaitingTone
 
 BRIEFING_TIMEOUT_S = 45.0
 """Longest time from the colleague's answer until they have heard the summary."""
-KEY_TIMEOUT_S = 15.0
-"""Longest wait after the summary for the key that takes the call."""
 GONE_TIMEOUT_S = 10.0
 """Longest time for the words to a colleague whose caller has hung up."""
 BRIDGED_LIMIT_S = 4 * 3600.0
 """Longest time that two telephones are bridged."""
-LONGEST_S = BRIEFING_TIMEOUT_S + KEY_TIMEOUT_S + GONE_TIMEOUT_S + 20.0
+LONGEST_S = BRIEFING_TIMEOUT_S + SIP_PATIENCE.accept_s + GONE_TIMEOUT_S + 20.0
 """Longest time of a warm transfer besides its ringing, with the time that lines and connections take."""
 CALLER_GONE = "the caller hung up."
 NOT_TRANSFERRED = "not_transferred"
@@ -51,15 +50,16 @@ Raises Problem."""
 
 
 async def transfer_warmly(
-    caller: SipLeg, target: TransferTarget, briefing: ColleagueBriefing, call_colleague: CallColleague
+    caller: SipLeg, target: TransferTarget, briefing: ColleagueBriefing, call_colleague: CallColleague, accept_s: float
 ) -> str:
-    """Have the caller wait, and bridge them with a colleague; why that failed, or nothing."""
+    """Have the caller wait, and bridge them with a colleague, who has `accept_s` to press the key that takes the call. Returns
+    why that failed, or nothing."""
     tone = WaitingTone()
     caller.wait_for_colleague(Bridge(_nothing, lambda voice: tone.take(may_sound=not voice.any()), _no_key))
     why = "the call ended."
     try:
         async with running(briefing.summary(), "summary of a transfer") as summary:
-            why = await _bridged(caller, target, call_colleague, briefing, summary)
+            why = await _bridged(caller, target, call_colleague, briefing, summary, accept_s)
     except Problem as problem:
         why = str(problem)
     finally:
@@ -76,13 +76,14 @@ async def _bridged(
     call_colleague: CallColleague,
     briefing: ColleagueBriefing,
     summary: asyncio.Task[str],
+    accept_s: float,
 ) -> str:
     """Call the colleague, and wait until both are bridged; why they are not, or nothing. Raises Problem."""
     made: list[ColleagueCall] = []
 
     def start_call(leg: Leg, call_id: str, session: dict[str, object]) -> ColleagueCall:
         assert isinstance(leg, SipLeg)
-        made.append(ColleagueCall(caller, leg, target, briefing, summary))
+        made.append(ColleagueCall(caller, leg, target, briefing, summary, accept_s))
         return made[-1]
 
     try:
@@ -102,7 +103,13 @@ class ColleagueCall:
     of its own."""
 
     def __init__(
-        self, caller: SipLeg, colleague: SipLeg, target: TransferTarget, briefing: ColleagueBriefing, summary: asyncio.Task[str]
+        self,
+        caller: SipLeg,
+        colleague: SipLeg,
+        target: TransferTarget,
+        briefing: ColleagueBriefing,
+        summary: asyncio.Task[str],
+        accept_s: float,
     ) -> None:
         self.outcome: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Empty once both are bridged, else why they are not."""
@@ -111,6 +118,7 @@ class ColleagueCall:
         self._target = target
         self._briefing = briefing
         self._summary = summary
+        self._accept_s = accept_s
         self._stop: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._given_up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -197,7 +205,7 @@ class ColleagueCall:
         if not self._target.accept_key:
             return ""
         try:
-            async with asyncio.timeout(KEY_TIMEOUT_S):
+            async with asyncio.timeout(self._accept_s):
                 return await asyncio.shield(self._answer)
         except TimeoutError:
             return f"they did not press {self._target.accept_key} to take the call."
