@@ -164,26 +164,26 @@ def test_typed_words_begin_the_count_anew_and_are_answered() -> None:
 
 @pytest.mark.parametrize("answer", ["Yes, please.", "Operator.", "Yes."])
 def test_the_third_time_a_person_is_offered_and_a_yes_accepts(answer: str) -> None:
-    world = call(puts_through=True)
+    world = call(transfers=True)
     for _ in range(3):
         mumble(world)
     assert said(world) == [AGAIN, AGAIN, OFFER]
     mumble(world, words=answer)
     assert said(world)[-1] == "I'll put you through."
-    assert any(isinstance(action, act.PutThrough) for action in world.actions)
+    assert any(isinstance(action, act.Transfer) for action in world.actions)
 
 
 def test_who_wants_no_person_goes_on_with_the_agent() -> None:
-    world = call(puts_through=True)
+    world = call(transfers=True)
     for _ in range(3):
         mumble(world)
     mumble(world, words="No, what time is it?")
     assert world.generations
-    assert not any(isinstance(action, act.PutThrough) for action in world.actions)
+    assert not any(isinstance(action, act.Transfer) for action in world.actions)
 
 
 def test_a_yes_to_a_later_question_does_not_accept_the_offer() -> None:
-    world = call(puts_through=True)
+    world = call(transfers=True)
     for _ in range(3):
         mumble(world)
     world.now_ms += TIMEOUT_MS
@@ -192,7 +192,7 @@ def test_a_yes_to_a_later_question_does_not_accept_the_offer() -> None:
     assert said(world)[-1] == HELLO
     mumble(world, words="Yes.")
     assert world.generations
-    assert not any(isinstance(action, act.PutThrough) for action in world.actions)
+    assert not any(isinstance(action, act.Transfer) for action in world.actions)
 
 
 def test_an_empty_phrase_turns_it_off_and_the_mark_stays() -> None:
@@ -324,7 +324,7 @@ def test_who_is_never_understood_is_not_hung_up_on_for_ten_silence_times() -> No
 
 @pytest.mark.parametrize("code", sorted(LANGUAGES))
 def test_every_language_has_its_phrases(code: str) -> None:
-    world = World(Rules(language=code, puts_through=True))
+    world = World(Rules(language=code, transfers=True))
     world.begin()
     sayings = LANGUAGES[code].sayings
     for _ in range(3):
@@ -348,7 +348,7 @@ turns = st.lists(
 def test_it_is_never_said_three_times_in_a_row(
     sounds: list[tuple[float, float | None, str, bool]], person: bool, heard: bool
 ) -> None:
-    world = call(puts_through=person)
+    world = call(transfers=person)
     for voiced_ms, chance, words, failed in sounds:
         if world.ended:
             return

@@ -473,7 +473,7 @@ any_event = st.one_of(
     st.builds(ev.LastWords, some_time, st.just("Call back."), st.just("left")),
     st.builds(ev.Announce, some_time, st.just("It is recorded.")),
     st.builds(ev.PersonRequested, some_time),
-    st.builds(ev.PutThroughFailed, some_time),
+    st.builds(ev.TransferFailed, some_time),
     st.builds(ev.HangUp, some_time, st.just("hangup")),
 )
 
@@ -484,7 +484,7 @@ def decisions(events: list[ev.Event]) -> list[tuple[act.Action, ...]]:
             language="en",
             phrases=Phrases(greeting="Hello.", fillers=FILLERS),
             tools=TOOLS,
-            puts_through=True,
+            transfers=True,
             manners=MANNERS["duck"],
         )
     )

@@ -14,6 +14,7 @@ from voiceagent.conversation.machine import replay
 from voiceagent.conversation.rules import EndpointingRules, Phrases, Rules, SpeculationRules
 from voiceagent.store.address import StoreAddress, local_store
 from voiceagent.store.event_log import (
+    FORMAT,
     MAX_LOG_BYTES,
     EventLog,
     EventLogError,
@@ -180,7 +181,7 @@ def test_a_store_that_cannot_be_made_costs_one_line_and_no_call(tmp_path: Path, 
         ("hello\n", "is not an event log"),
         ('{"format":9,"version":"7.0","call_id":"c","rules":{}}\n', "has format 9, of voiceagent 7.0"),
         ('{"format":1,"version":"0","call_id":"c","rules":{"greeting":"Hello."}}\n', "has format 1, of voiceagent 0"),
-        ('{"format":4,"version":"0","call_id":"c","rules":{"greeting":"Hello."}}\n', "unknown field `greeting`"),
+        (f'{{"format":{FORMAT},"version":"0","call_id":"c","rules":{{"greeting":"Hello."}}}}\n', "unknown field `greeting`"),
     ],
 )
 def test_what_is_no_log_is_one_line(tmp_path: Path, text: str, problem: str) -> None:
@@ -200,7 +201,7 @@ def test_what_is_no_log_is_one_line(tmp_path: Path, text: str, problem: str) -> 
 )
 def test_a_line_that_is_no_step_is_named(tmp_path: Path, line: str, problem: str) -> None:
     file = tmp_path / "x.jsonl"
-    file.write_text('{"format":4,"version":"0","call_id":"c","rules":{}}\n' + line + "\n")
+    file.write_text(f'{{"format":{FORMAT},"version":"0","call_id":"c","rules":{{}}}}\n{line}\n')
     with pytest.raises(EventLogError, match=f"x.jsonl:2: {problem}"):
         list(read_log(local_store(tmp_path), str(file))[1])
 

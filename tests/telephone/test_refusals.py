@@ -422,10 +422,10 @@ async def test_a_transfer_that_the_engine_wants_is_the_features_and_its_failure_
     async with asyncio.TaskGroup() as group:
         call, feature = FedCall(group), TransferFeature(leg, AgentConfig(telephony=settings), cast(Any, None))
         feature.begin(call)
-        feature.carry_out(act.PutThrough())
-        assert await asyncio.wait_for(call.fed.get(), 5) == ev.PutThroughFailed(0.0)
+        feature.carry_out(act.Transfer())
+        assert await asyncio.wait_for(call.fed.get(), 5) == ev.TransferFailed(0.0)
         call.state, _ = machine.step(call.state, ev.HangUp(0.0, "hangup"))
-        feature.carry_out(act.PutThrough())
+        feature.carry_out(act.Transfer())
     assert call.fed.empty(), "nobody is there to be transferred"
     await leg.close()
 

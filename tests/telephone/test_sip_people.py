@@ -59,9 +59,9 @@ async def test_a_caller_presses_the_key_for_a_person_hears_of_a_busy_line_and_go
         await alice.wait_told("CALL_CLOSED")
         steps = await ended(exchange.server, 1)
     events = [event for event, _ in steps]
-    assert [type(event) for event in events if isinstance(event, ev.PersonRequested | ev.PutThroughFailed)] == [
+    assert [type(event) for event in events if isinstance(event, ev.PersonRequested | ev.TransferFailed)] == [
         ev.PersonRequested,
-        ev.PutThroughFailed,
+        ev.TransferFailed,
     ]
     heard = [action.heard for _, actions in steps for action in actions if isinstance(action, act.ReplyEnded)]
     assert heard == [WAIT, FAILED]

@@ -414,7 +414,7 @@ class Call:
                 self._clear_timer(name)
             case act.End(reason):
                 self._ending = reason
-            case act.PutThrough() | act.SpeculationEnded() | act.SpeculativeToolEnded() | act.GuardHit() | act.Notice():
+            case act.Transfer() | act.SpeculationEnded() | act.SpeculativeToolEnded() | act.GuardHit() | act.Notice():
                 pass  # these are for features, for observers and for the client
             case _:
                 assert_never(action)

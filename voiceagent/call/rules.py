@@ -63,7 +63,7 @@ def rules_of(
             long_history_tokens=_long_history_tokens(agent, tools, limits),
             summarise=agent.llm.summarise,
         ),
-        puts_through=bool(agent.telephony.human.transfer),
+        transfers=bool(agent.telephony.human.transfer),
         manners=MANNERS[agent.turn.overlap],
     )
 

@@ -214,8 +214,8 @@ class ClearTimer(Action, frozen=True):
     name: str
 
 
-class PutThrough(Action, frozen=True):
-    """Put the caller through to a person. `events.PutThroughFailed` is the answer where that fails; else the call ends."""
+class Transfer(Action, frozen=True):
+    """Transfer the caller to a person. `events.TransferFailed` is the answer where that fails; else the call ends."""
 
 
 class End(Action, frozen=True):
@@ -387,7 +387,7 @@ AnyAction: TypeAlias = (
     | GuardHit
     | SetTimer
     | ClearTimer
-    | PutThrough
+    | Transfer
     | End
     | Notice
 )

@@ -245,7 +245,7 @@ def _commit(
     step.clear_timers([FINAL])
     if floor.person_is_asked_for(step, step.state.caller_turn.unanswered):
         cancel_reply(step, "changed")
-        begin_reply(step, NextReply("put_through"))
+        begin_reply(step, NextReply("transfer"))
         return
     wish, wordless = step.state.caller_turn.wish, not step.state.caller_turn.unanswered
     if wish is None and not step.state.rules.turns.answers:
@@ -374,7 +374,7 @@ def _answer_to_no_words(step: Step, times: int, *, somebody_is_there: bool, fail
         return "nothing", ""
     if times <= ASKS_AGAIN:
         return ("apology", sayings.apology) if failed else ("phrase", sayings.not_understood)
-    if somebody_is_there and step.state.rules.puts_through and sayings.offer_person:
+    if somebody_is_there and step.state.rules.transfers and sayings.offer_person:
         return "offer", sayings.offer_person
     if somebody_is_there and sayings.check_in:
         silence.asked(step)

@@ -373,8 +373,8 @@ class PersonRequested(Event, frozen=True):
     """The caller asks for a person by a key."""
 
 
-class PutThroughFailed(Event, frozen=True):
-    """Nobody has taken the call over that `actions.PutThrough` asked for."""
+class TransferFailed(Event, frozen=True):
+    """Nobody has taken the call over that `actions.Transfer` asked for."""
 
 
 class LastWords(Event, frozen=True):

@@ -1,6 +1,6 @@
 """The right to speak: who has the floor. While the caller speaks over the agent, the rules' manners make the agent's voice
 softer, silence it or leave it as it is. `caller_turn` decides whether the caller takes the floor. The agent takes it for an
-announcement, to put the caller through to a person, and where nobody has spoken for long."""
+announcement, to transfer the caller to a person, and where nobody has spoken for long."""
 
 from __future__ import annotations
 
@@ -164,12 +164,12 @@ def say_last_words(step: Step, event: ev.LastWords) -> None:
 
 def person_requested(step: Step, event: ev.PersonRequested) -> None:
     """The caller pressed the key for a person."""
-    if step.state.rules.puts_through:
+    if step.state.rules.transfers:
         _take_floor(step)
-        begin_reply(step, NextReply("put_through"))
+        begin_reply(step, NextReply("transfer"))
 
 
-def put_through_failed(step: Step, event: ev.PutThroughFailed) -> None:
+def transfer_failed(step: Step, event: ev.TransferFailed) -> None:
     """The caller is still here. Say so, and go on."""
     caller_is_back(step)
     _take_floor(step)
@@ -208,7 +208,7 @@ def _nobody_is_there(step: Step) -> None:
 def person_is_asked_for(step: Step, words: str) -> bool:
     """Returns whether these words of the caller ask for a person who can be had, or accept the offer of one."""
     rules = step.state.rules
-    if not rules.puts_through or step.state.caller_turn.refusal is not None:
+    if not rules.transfers or step.state.caller_turn.refusal is not None:
         return False
     if step.state.replies.offers_person and agrees(words, step.language):
         return True

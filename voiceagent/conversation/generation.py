@@ -25,11 +25,11 @@ from voiceagent.conversation.reply_lifecycle import (
     make_live,
     note_offer,
     plan_next,
-    put_caller_through,
     remember_words,
     revise,
     settle,
     speak_clauses,
+    transfer_caller,
 )
 from voiceagent.conversation.reply_wish import ReplyWish
 from voiceagent.conversation.silence import SILENCE
@@ -50,8 +50,8 @@ def begin_reply(step: Step, wanted: NextReply) -> None:
     text = step.state.replies.unheard_text if wanted.kind == "resume" else wanted.text
     if wanted.kind == "answer" or (wanted.kind == "ask_again" and step.state.caller_turn.unanswered):
         _answer(step, wanted.wish)
-    elif wanted.kind == "put_through":
-        _put_through(step)
+    elif wanted.kind == "transfer":
+        _transfer(step)
     elif wanted.kind == "tell":
         _tell(step)
     elif wanted.kind == "ask_again":
@@ -126,20 +126,20 @@ def _tell(step: Step) -> None:
     generate(step, reply)
 
 
-def _put_through(step: Step) -> None:
-    """Tell the caller that they are put through. The language model has no part in it."""
+def _transfer(step: Step) -> None:
+    """Tell the caller that they are transferred. The language model has no part in it."""
     if step.state.caller_turn.unanswered:
         remember_words(step, step.state.caller_turn.unanswered, step.state.caller_turn.context)
     if step.sayings.transfer:
-        _say(step, step.sayings.transfer, puts_through=True)
+        _say(step, step.sayings.transfer, transfers=True)
     else:
-        put_caller_through(step)
+        transfer_caller(step)
         go_idle(step)
 
 
-def _say(step: Step, text: str, *, resumes: bool = True, puts_through: bool = False) -> None:
+def _say(step: Step, text: str, *, resumes: bool = True, transfers: bool = False) -> None:
     """Say a given text without the language model."""
-    reply = make_live(step, _new_reply(step, 0, resumes=resumes, puts_through=puts_through))
+    reply = make_live(step, _new_reply(step, 0, resumes=resumes, transfers=transfers))
     announce_reply(step, reply)
     add_text(step, reply, text, final=True)
     if reply.text_only:

@@ -184,7 +184,7 @@ TABLE: Mapping[type[ev.Event], Row] = dict(
         _row(ev.LastWords,              LIVE,                    floor.say_last_words,                 _BEGUN),
         _row(ev.Announce,               LIVE,                    floor.say_announcement,               _BEGUN),
         _row(ev.PersonRequested,        LIVE,                    floor.person_requested,               _BEGUN),
-        _row(ev.PutThroughFailed,       LIVE,                    floor.put_through_failed,             _BEGUN),
+        _row(ev.TransferFailed,         LIVE,                    floor.transfer_failed,                _BEGUN),
         _row(ev.TimerFired,             LIVE,                    _timer_fired,                         (*_ANSWERED, _ENDED)),
         _row(ev.SpeechStarted,          LIVE,                    caller_turn.speech_started,           (_HEARING,)),
         _row(ev.Transcript,             _CALLER,                 caller_turn.transcript,               _KEPT),

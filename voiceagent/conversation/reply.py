@@ -92,8 +92,8 @@ class Reply(Struct, frozen=True):
     """True if its rest is said after a sound without words has cut it off. A check-in is not worth that."""
     tells: bool = False
     """True if the first round holds results of earlier replies' tools, which this reply passes on."""
-    puts_through: bool = False
-    """True if the caller is put through to a person once the reply is over."""
+    transfers: bool = False
+    """True if the caller is transferred to a person once the reply is over."""
     wish: ReplyWish | None = None
     """The client's wish that it fulfils."""
     text_only: bool = False

@@ -147,7 +147,7 @@ def keep_rest(step: Step, rest: str) -> None:
 
 
 def note_offer(step: Step, *, offers_person: bool) -> None:
-    """The live reply asks, or does not ask, whether the caller wants to be put through to a person."""
+    """The live reply asks, or does not ask, whether the caller wants to be transferred to a person."""
     step.change("replies", offers_person=offers_person)
 
 
@@ -197,8 +197,8 @@ def _remember_cancelled(step: Step, cancelled: Reply) -> None:
         keep_rest(step, rest if interrupted and cancelled.truncated_ms is None else "")
     _count(step, cancelled)
     step.do(act.ReplyEnded(cancelled.reply_id, cancelled.status, cancelled.heard, cancelled.unheard))
-    if cancelled.puts_through and step.state.phase is not Phase.ENDED:
-        put_caller_through(step)
+    if cancelled.transfers and step.state.phase is not Phase.ENDED:
+        transfer_caller(step)
 
 
 def _is_unheard_answer(step: Step, reply: Reply) -> bool:
@@ -254,19 +254,19 @@ def go_idle(step: Step, *, goes_on: bool = False) -> None:
     make_room(step)
     if step.state.replies.unheard_text:
         step.set_timer(REST, REST_MS)
-    if not step.state.replies.putting_through and not step.state.late.running:
+    if not step.state.replies.transferring and not step.state.late.running:
         silence.await_caller(step)
 
 
-def put_caller_through(step: Step) -> None:
-    """Have the caller put through to a person. All that was to be said before is over."""
-    step.change("replies", putting_through=True)
-    step.do(act.PutThrough())
+def transfer_caller(step: Step) -> None:
+    """Have the caller transferred to a person. All that was to be said before is over."""
+    step.change("replies", transferring=True)
+    step.do(act.Transfer())
 
 
 def caller_is_back(step: Step) -> None:
-    """Nobody took the caller, who was to be put through."""
-    step.change("replies", putting_through=False)
+    """Nobody took the caller, who was to be transferred."""
+    step.change("replies", transferring=False)
 
 
 def end_if_complete(step: Step) -> None:
@@ -283,8 +283,8 @@ def end_if_complete(step: Step) -> None:
     step.do(act.ReplyEnded(done.reply_id, done.status, done.heard, done.unheard))
     if done.resumes:
         silence.agent_spoke(step)
-    if done.puts_through:
-        put_caller_through(step)
+    if done.transfers:
+        transfer_caller(step)
     if step.state.phase not in FLOOR_IS_THE_AGENTS:
         return
     if step.state.silence.ending:

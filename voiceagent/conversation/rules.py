@@ -167,7 +167,7 @@ class Rules(Struct, frozen=True, forbid_unknown_fields=True):
     memory: MemoryRules = MemoryRules()
     turns: TurnRules = TurnRules()
     replies: ReplyRules = ReplyRules()
-    puts_through: bool = False
-    """True if a caller who asks for a person is put through to one."""
+    transfers: bool = False
+    """True if a caller who asks for a person is transferred to one."""
     manners: Manners = EAGER
     """The agent's use of its voice while the caller speaks over it."""

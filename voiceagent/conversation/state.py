@@ -46,15 +46,15 @@ LIVE = frozenset(Phase) - {Phase.NEW, Phase.ENDED}
 
 class NextReply(Struct, frozen=True):
     """A reply that starts as soon as the cancelled one has settled: an answer to the caller, the rest of the interrupted reply,
-    a given text, the results that the caller is owed, what is said before the caller is put through, or a text for a caller who
+    a given text, the results that the caller is owed, what is said before the caller is transferred, or a text for a caller who
     was not understood."""
 
-    kind: Literal["answer", "resume", "say", "tell", "put_through", "ask_again"]
+    kind: Literal["answer", "resume", "say", "tell", "transfer", "ask_again"]
     text: str = ""
     resumes: bool = True
     """See `Reply.resumes`."""
     offers_person: bool = False
-    """True if the text asks whether the caller wants to be put through to a person."""
+    """True if the text asks whether the caller wants to be transferred to a person."""
     wish: ReplyWish | None = None
     """The client's wish for an answer."""
 
@@ -178,11 +178,11 @@ class Replies(Struct, frozen=True):
     next_reply: NextReply | None = None
     next_reply_id: int = 1
     offers_person: bool = False
-    """True if the latest reply asked whether the caller wants to be put through to a person."""
+    """True if the latest reply asked whether the caller wants to be transferred to a person."""
     last: Reply | None = None
     """The last reply that was spoken and is over."""
-    putting_through: bool = False
-    """True while the caller is being put through to a person: then nobody asks whether they are still there."""
+    transferring: bool = False
+    """True while the caller is being transferred to a person: then nobody asks whether they are still there."""
 
 
 class TurnTools(Struct, frozen=True):

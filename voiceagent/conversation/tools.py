@@ -368,7 +368,7 @@ def keep_untold(step: Step, cancelled: Reply) -> Reply:
 
 def results_are_due(step: Step) -> bool:
     """Returns whether the floor is free to tell results."""
-    return step.state.phase is Phase.IDLE and bool(step.state.late.owed) and not step.state.replies.putting_through
+    return step.state.phase is Phase.IDLE and bool(step.state.late.owed) and not step.state.replies.transferring
 
 
 def reply_that_tells(step: Step) -> Reply:

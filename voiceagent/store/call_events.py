@@ -18,7 +18,7 @@ WORDS = frozenset(["text", "stable", "unstable", "heard", "unheard", "arguments"
 """Fields that hold what was said, or what tools were given and have answered."""
 _OF_EVENTS: dict[type[ev.Event], str] = {
     ev.PersonRequested: "caller.asked_for_person",
-    ev.PutThroughFailed: "transfer.failed",
+    ev.TransferFailed: "transfer.failed",
     ev.InstructionsChanged: "client.changed_instructions",
     ev.ReplyCancelled: "client.stopped_reply",
 }
@@ -126,7 +126,7 @@ class CallEvents:
                 yield self._next("tool.ended", at_ms, {"reply": reply_id, "tool_call": call_id, **ended})
             case act.GuardHit(reply_id, direction, rule):
                 yield self._next("guard.hit", at_ms, {"reply": reply_id, "direction": direction, "rule": rule})
-            case act.PutThrough():
+            case act.Transfer():
                 yield self._next("transfer.started", at_ms, {})
             case act.Failure(code, message):
                 yield self._next("failed", at_ms, {"code": code, "message": message})

@@ -111,7 +111,7 @@ class Sayings:
     code: str = ""
     """In place of a block of code."""
     transfer: str = ""
-    """Before the caller is put through to a person."""
+    """Before the caller is transferred to a person."""
     transfer_failed: str = ""
     """To a caller whom nobody could take over."""
     recording_deleted: str = ""

@@ -80,7 +80,7 @@ class TransferFeature(PhoneFeature):
     def carry_out(self, action: act.Action) -> None:
         """Begin where the turn engine says so, or once the reply is over with which the language model announced it."""
         match action:
-            case act.PutThrough():
+            case act.Transfer():
                 self._begin(self._human.transfer)
             case act.ReplyEnded() if self._wanted:
                 self._begin(self._wanted)
@@ -115,7 +115,7 @@ class TransferFeature(PhoneFeature):
             self._is_running = False
         if why:
             log.warning("call %s: the caller was not transferred to %s: %s", call.call_id, name, why)
-            call.feed(ev.PutThroughFailed(call.now_ms()))
+            call.feed(ev.TransferFailed(call.now_ms()))
 
 
 class TransferTool(Tool):
