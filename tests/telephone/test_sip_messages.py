@@ -77,7 +77,7 @@ def event(**result: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("message", "told"),
     [
-        (event(event="registered", master_id=7), janus.Registered(7, False)),
+        (event(event="registered", master_id=7), janus.Registered(7)),
         (event(event="registration_failed", code=403, reason="No"), janus.RegistrationFailed(403, "No")),
         (event(event="hangup", code=486, reason="Busy Here"), janus.Ended(486, "Busy Here")),
         (event(event="notify", notify="refer", content="SIP/2.0 486 Busy Here\r\n"), janus.TransferProgress(486, "Busy Here")),

@@ -132,7 +132,7 @@ class LlmEngine(Protocol):
     @property
     def problems(self) -> Mapping[str, int]:
         """Counts of problems that the engine solved itself, by a slug."""
-        ...
+        return {}
 
     async def kv_capacity(self) -> KvCapacity | None:
         """The memory for conversations. None if the engine does not know it. Asked once, before the first call."""

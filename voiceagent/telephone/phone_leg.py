@@ -3,6 +3,7 @@ events, and a transfer."""
 
 from __future__ import annotations
 
+import asyncio
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
@@ -18,6 +19,8 @@ from voiceagent.telephone.keys import KeyRule, PhoneClient
 from voiceagent.telephone.messages import CallFacts
 from voiceagent.telephone.transfer.interface import ColleagueBriefing
 
+WATCH_S = 0.5
+
 
 class PhoneLeg(Leg):
     """Implements `Leg`, but for its connection."""
@@ -31,6 +34,8 @@ class PhoneLeg(Leg):
         self._inbound = InboundFrames(self.cleaner, is_telephone=True)
         self._tasks = TaskOwner()
         self._end_reason = ""
+        self._loop = asyncio.get_running_loop()
+        self._watch: asyncio.TimerHandle | None = None
 
     @property
     def facts(self) -> CallFacts:
@@ -84,8 +89,20 @@ class PhoneLeg(Leg):
         """The connection is over; see `end_reason`. What comes later changes nothing."""
         if not self._end_reason:
             self._end_reason = reason
+            if self._watch is not None:
+                self._watch.cancel()
             self._stop()
             self.leave()
+
+    def _keep_watch(self) -> None:
+        """Look at the connection now and then, until its end."""
+        self._look(self._loop.time())
+        if not self._end_reason:
+            self._watch = self._loop.call_later(WATCH_S, self._keep_watch)
+
+    @abstractmethod
+    def _look(self, now_s: float) -> None:
+        """End the connection if it is lost. `now_s` is the loop's clock."""
 
     @abstractmethod
     def _stop(self) -> None:

@@ -12,10 +12,11 @@ from contextvars import ContextVar
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 from jsonschema.validators import extend
+from typing_extensions import override
 
 from voiceagent.json_types import JsonObject
 from voiceagent.tools.plain_schema import Room, plain, short
-from voiceagent.tools.tool import ToolError, json_object
+from voiceagent.tools.tool import Tool, ToolError, ToolPolicy, json_object
 
 LOOP_CHECKS = 120
 """Most checks that run on the event loop. One takes some 10 µs; a message about it takes longer for longer arguments. More checks
@@ -71,6 +72,25 @@ class ArgumentSchema:
             return given
         where = ".".join(str(step) for step in problem.absolute_path)
         raise ToolError(f"Wrong arguments: {where + ': ' if where else ''}{short(problem.message)}.")
+
+
+class SchemaTool(Tool):
+    """A tool whose arguments are checked against a JSON schema. Subclasses run it."""
+
+    def __init__(self, name: str, description: str, policy: ToolPolicy, arguments: ArgumentSchema) -> None:
+        self.name = name
+        self.description = description
+        self.policy = policy
+        self.parameters = arguments.parameters
+        self._arguments = arguments
+
+    @override
+    def parse(self, arguments: str) -> dict[str, object]:
+        return self._arguments.parse(arguments)
+
+    @override
+    async def check(self, arguments: str) -> dict[str, object]:
+        return await self._arguments.check(arguments)
 
 
 class _Budget:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from voiceagent.errors import ProtocolError
 from voiceagent.json_types import JsonObject
-from voiceagent.tools.arguments import ArgumentSchema
+from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
 from voiceagent.tools.plain_schema import Room
 from voiceagent.tools.runner import ToolOutcome
 from voiceagent.tools.threads import Threads
@@ -149,23 +149,13 @@ class _Offered:
         self.shown: dict[str, object] = {"type": "function", **function}
 
 
-class _AtTheClient(Tool):
+class _AtTheClient(SchemaTool):
     """One run of a client's tool: waits for its answer."""
 
     def __init__(self, offered: _Offered, call_id: str, waiting: dict[str, asyncio.Future[str]]) -> None:
-        self.name = offered.name
-        self.description = offered.description
-        self.parameters: dict[str, object] = offered.arguments.parameters
-        self.policy = ToolPolicy()
-        self._arguments = offered.arguments
+        super().__init__(offered.name, offered.description, ToolPolicy(), offered.arguments)
         self._call_id = call_id
         self._waiting = waiting
-
-    def parse(self, arguments: str) -> dict[str, object]:
-        return self._arguments.parse(arguments)
-
-    async def check(self, arguments: str) -> dict[str, object]:
-        return await self._arguments.check(arguments)
 
     async def run(self, given: dict[str, object], threads: Threads) -> object:
         if self._call_id in self._waiting:

@@ -16,12 +16,11 @@ from mcp.client import Client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, REQUEST_TIMEOUT, Implementation, ToolListChangedNotification
 from mcp_types import Tool as McpToolDescription
-from typing_extensions import override
 
 from voiceagent import __version__
 from voiceagent.errors import ConfigError
 from voiceagent.task_owner import TaskOwner
-from voiceagent.tools.arguments import ArgumentSchema
+from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
 from voiceagent.tools.mcp_transport import CONNECT_TIMEOUT_S, address, program, watched
 from voiceagent.tools.plain_schema import Room
 from voiceagent.tools.settings import McpSettings, RuleSettings, checked_url, headers_from, variables_from
@@ -72,31 +71,22 @@ MAX_SERVER_BYTES = 262_144
 """The most JSON in bytes of the schemas of a server's tools, with their references resolved."""
 
 
-class McpTool(Tool):
+class McpTool(SchemaTool):
     """One tool of a server."""
 
     def __init__(self, server: McpServer, described: McpToolDescription, settings: RuleSettings, room: Room) -> None:
         """The tool takes its part of `room`. Raises ConfigError when the settings do not fit the tool, ValueError when its schema
         cannot be used."""
-        self.name = re.sub(r"[^A-Za-z0-9_-]", "_", described.name)[:64]
-        if not NAME.fullmatch(self.name):
+        name = re.sub(r"[^A-Za-z0-9_-]", "_", described.name)[:64]
+        if not NAME.fullmatch(name):
             raise ValueError(f"its name {described.name!r:.80} does not begin with a letter")
         self._server = server
         self._called = described.name
-        self._schema = ArgumentSchema(described.input_schema, room=room)
-        self.parameters = self._schema.parameters
+        arguments = ArgumentSchema(described.input_schema, room=room)
         text = described.description or described.title or described.name
-        self.description = " ".join(text.split())[:MAX_DESCRIPTION_CHARACTERS]
-        self.policy = settings.policy(_effect(described))
+        description = " ".join(text.split())[:MAX_DESCRIPTION_CHARACTERS]
+        super().__init__(name, description, settings.policy(_effect(described)), arguments)
         check_policy(self.name, self.policy, self.parameters["properties"])
-
-    @override
-    def parse(self, arguments: str) -> dict[str, object]:
-        return self._schema.parse(arguments)
-
-    @override
-    async def check(self, arguments: str) -> dict[str, object]:
-        return await self._schema.check(arguments)
 
     async def run(self, given: dict[str, object], threads: Threads) -> object:
         """Let the server run it. Raises ToolError."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 
 import httpx2
-from typing_extensions import override
 
 from voiceagent.errors import ConfigError
-from voiceagent.tools.arguments import ArgumentSchema
+from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
 from voiceagent.tools.settings import WebhookSettings, checked_url, headers_from
 from voiceagent.tools.threads import Threads
-from voiceagent.tools.tool import NAME, Tool, ToolError, ToolSource, check_policy
+from voiceagent.tools.tool import NAME, ToolError, ToolSource, check_policy
 
 MAX_ANSWER_BYTES = 262_144
 MAX_REDIRECTS = 3
@@ -19,7 +18,7 @@ MAX_PROBLEM_CHARACTERS = 300
 CONNECT_TIMEOUT_S = 5.0
 
 
-class WebhookTool(Tool):
+class WebhookTool(SchemaTool):
     """Posts to one address. Use it between `open` and `close`."""
 
     def __init__(self, settings: WebhookSettings) -> None:
@@ -28,13 +27,10 @@ class WebhookTool(Tool):
         if not NAME.fullmatch(settings.name):
             raise ConfigError(f"{owner}: expected a name of letters, digits, _ and - (at most 64)")
         try:
-            self._schema = ArgumentSchema(settings.parameters, own_patterns=True)
+            arguments = ArgumentSchema(settings.parameters, own_patterns=True)
         except ValueError as error:
             raise ConfigError(f"{owner}: parameters: {error}") from error
-        self.name = settings.name
-        self.description = settings.description
-        self.parameters = self._schema.parameters
-        self.policy = settings.policy()
+        super().__init__(settings.name, settings.description, settings.policy(), arguments)
         check_policy(settings.name, self.policy, self.parameters["properties"])
         self._url = checked_url(owner, settings.url)
         self._headers = headers_from(owner, settings.headers_env)
@@ -50,14 +46,6 @@ class WebhookTool(Tool):
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
-
-    @override
-    def parse(self, arguments: str) -> dict[str, object]:
-        return self._schema.parse(arguments)
-
-    @override
-    async def check(self, arguments: str) -> dict[str, object]:
-        return await self._schema.check(arguments)
 
     async def run(self, given: dict[str, object], threads: Threads) -> object:
         """Post the arguments. Raises ToolError for every answer that is not JSON with a status of success."""

@@ -216,11 +216,6 @@ class EmbeddedEngine(LlmEngine):
         """See `voiceagent.llm.engine.no_tools`."""
         return self.prompt.no_tools
 
-    @property
-    def problems(self) -> dict[str, int]:
-        """See `LlmEngine.problems`. There are none."""
-        return {}
-
     async def kv_capacity(self) -> KvCapacity:
         """See `LlmEngine.kv_capacity`. Each session that is kept may fill the context."""
         return KvCapacity(self.options.max_sessions * self.options.context_tokens, self.options.context_tokens)

@@ -225,11 +225,6 @@ class VllmEngine(LlmEngine):
         """See `voiceagent.llm.engine.no_tools`."""
         return self.prompt.no_tools
 
-    @property
-    def problems(self) -> dict[str, int]:
-        """See `LlmEngine.problems`. There are none."""
-        return {}
-
     @override
     async def kv_capacity(self) -> KvCapacity | None:
         cache = self._engine.vllm_config.cache_config

@@ -12,7 +12,7 @@ from voiceagent.telephone.keys import MAX_KEYS, PAUSE_S, TERMINATOR, KeyRule
 from voiceagent.telephone.phone_leg import PhoneLeg
 from voiceagent.telephone.sip.sip_leg import SipLeg
 from voiceagent.telephone.streams.stream_leg import StreamLeg
-from voiceagent.tools.arguments import ArgumentSchema
+from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
 from voiceagent.tools.threads import Threads
 from voiceagent.tools.tool import Tool, ToolError, ToolPolicy
 from voiceagent.turn_taking.languages import language
@@ -74,23 +74,15 @@ class PressingFeature(PhoneFeature):
         return press
 
 
-class CollectDigits(Tool):
+class CollectDigits(SchemaTool):
     """The agent asks for a number to be keyed in and says how it ends. The number comes as the caller's next words, so the caller
     may also say it, or something else."""
 
     def __init__(self, collect: Callable[[KeyRule], None], words: PhoneWords) -> None:
         """`collect` sets the keypad's rule for the next number."""
-        self.name = COLLECT_DIGITS
-        self.description = words.collect_digits
-        self.policy = ToolPolicy("idempotent")
-        self._arguments = ArgumentSchema(PARAMETERS)
-        self.parameters = self._arguments.parameters
+        super().__init__(COLLECT_DIGITS, words.collect_digits, ToolPolicy("idempotent"), ArgumentSchema(PARAMETERS))
         self._collect = collect
         self._collecting = words.collecting
-
-    def parse(self, arguments: str) -> JsonObject:
-        """See Tool."""
-        return self._arguments.parse(arguments)
 
     async def run(self, given: JsonObject, threads: Threads) -> object:
         """Set the keypad."""
@@ -100,21 +92,14 @@ class CollectDigits(Tool):
         return {"status": self._collecting}
 
 
-class PressKeys(Tool):
+class PressKeys(SchemaTool):
     """The agent presses keys of the telephone, for a menu of somebody whom it called."""
 
     def __init__(self, press: Press, description: str) -> None:
-        self.name = PRESS_KEYS
-        self.description = description
-        self.policy = ToolPolicy("external")
         keys = {"type": "string", "pattern": PATTERN}
-        self._arguments = ArgumentSchema({"type": "object", "properties": {"keys": keys}, "required": ["keys"]})
-        self.parameters = self._arguments.parameters
+        arguments = ArgumentSchema({"type": "object", "properties": {"keys": keys}, "required": ["keys"]})
+        super().__init__(PRESS_KEYS, description, ToolPolicy("external"), arguments)
         self._press = press
-
-    def parse(self, arguments: str) -> JsonObject:
-        """See Tool."""
-        return self._arguments.parse(arguments)
 
     async def run(self, given: JsonObject, threads: Threads) -> object:
         """Press them."""

@@ -29,7 +29,7 @@ from voiceagent.telephone.features.call_timeline import CallTimeline
 from voiceagent.telephone.features.phone_feature import PhoneFeature
 from voiceagent.telephone.features.recording_file import SUFFIXES, RecordingFile, open_recording
 from voiceagent.telephone.phone_leg import PhoneLeg
-from voiceagent.tools.arguments import ArgumentSchema
+from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
 from voiceagent.tools.threads import Threads
 from voiceagent.tools.tool import Tool, ToolPolicy
 from voiceagent.turn_taking.language import Language, bare_words
@@ -292,22 +292,15 @@ class RecordedLeg(LegWrapper):
         await self._recording.finish()
 
 
-class StopRecording(Tool):
+class StopRecording(SchemaTool):
     """`stop_recording`: the caller does not want to be recorded and has said so. What there is of the recording is deleted."""
 
     def __init__(self, refuse: Callable[[], None], description: str, deleted: str) -> None:
         """`refuse` ends the recording and deletes it; `deleted` is the result for the language model then."""
-        self.name = STOP_RECORDING
-        self.description = description
-        self.policy = ToolPolicy("idempotent")
-        self._arguments = ArgumentSchema({"type": "object", "properties": {}})
-        self.parameters = self._arguments.parameters
+        arguments = ArgumentSchema({"type": "object", "properties": {}})
+        super().__init__(STOP_RECORDING, description, ToolPolicy("idempotent"), arguments)
         self._refuse = refuse
         self._deleted = deleted
-
-    def parse(self, arguments: str) -> JsonObject:
-        """See Tool."""
-        return self._arguments.parse(arguments)
 
     async def run(self, given: JsonObject, threads: Threads) -> object:
         """Refuse the recording."""

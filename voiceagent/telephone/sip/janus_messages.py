@@ -106,17 +106,11 @@ def hang_up() -> Request:
     return Request({"request": "hangup"})
 
 
-def unregister() -> Request:
-    """Take no more calls."""
-    return Request({"request": "unregister"})
-
-
 @dataclass(frozen=True, slots=True)
 class Registered:
     """We are registered: calls will come."""
 
     master_id: int
-    is_helper: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +219,7 @@ def read(message: JsonObject) -> Event:
     sdp = _text(_object(message, "jsep"), "sdp")
     match result.get("event"):
         case "registered":
-            return Registered(_number(result, "master_id"), bool(result.get("helper")))
+            return Registered(_number(result, "master_id"))
         case "registration_failed":
             return RegistrationFailed(_number(result, "code"), _text(result, "reason"))
         case "incomingcall":

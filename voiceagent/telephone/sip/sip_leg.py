@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from voiceagent.audio.comfort_noise import ComfortNoise
 from voiceagent.audio.format import PHONE_FRAME_SAMPLES
@@ -40,7 +41,6 @@ CONNECT_TIMEOUT_S = 10.0
 CLOSE_TIMEOUT_S = 5.0
 WORD_TIMEOUT_S = 1.0
 """Longest wait for the gateway's report of a hangup once it has closed the connection."""
-WATCH_S = 0.5
 OFFER_BYTES = 4096
 """The size that an offer of the gateway's counts as. It limits what may be sent before the gateway has answered."""
 
@@ -84,7 +84,6 @@ class SipLeg(PhoneLeg):
         self._comfort_noise = options.comfort_noise
         self._transfers = options.transfers
         self._silence_s = options.silence_s
-        self._loop = asyncio.get_running_loop()
         self._keys = KeyWriter()
         self._encoder = LateEncoder(self._beside)
         self._voice = PacedAudio(self._next_frame, sent=self._on_sent, encoder=self._encoder, plays=self.cleaner.played)
@@ -107,7 +106,6 @@ class SipLeg(PhoneLeg):
         self._is_left = False
         self._connected = asyncio.Event()
         self._late: asyncio.TimerHandle | None = None
-        self._watch: asyncio.TimerHandle | None = None
         self._freeing = Once(self._free, "end of a SIP leg")
 
     @classmethod
@@ -183,17 +181,15 @@ class SipLeg(PhoneLeg):
             self._late = self._loop.call_later(CONNECT_TIMEOUT_S, self.end, "lost")
         if not self._end_reason:
             self._ears.last_s = self._loop.time()
-            self._watch_packets()
+            self._keep_watch()
 
-    def _watch_packets(self) -> None:
-        now_s = self._loop.time()
+    @override
+    def _look(self, now_s: float) -> None:
         if self._ears.is_held:
             self._ears.last_s = now_s
         if now_s - self._ears.last_s >= self._silence_s:
             log.warning("a call with %s is lost: no audio came for %g s", self._other_side, self._silence_s)
             self.end("lost")
-            return
-        self._watch = self._loop.call_later(WATCH_S, self._watch_packets)
 
     @property
     def _other_side(self) -> str:
@@ -275,9 +271,8 @@ class SipLeg(PhoneLeg):
         return not self._end_reason
 
     def _stop(self) -> None:
-        for timer in (self._late, self._watch):
-            if timer is not None:
-                timer.cancel()
+        if self._late is not None:
+            self._late.cancel()
         self._voice.stop()
         self._ears.close()
         self._connected.set()

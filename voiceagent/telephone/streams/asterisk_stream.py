@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import msgspec
+from typing_extensions import override
 
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
@@ -23,6 +24,7 @@ from voiceagent.telephone.messages import (
     Stopped,
 )
 from voiceagent.telephone.streams.json_stream import decoded, digit, text
+from voiceagent.telephone.streams.stream import Stream
 
 FORMATS: Mapping[str, AudioFormat] = {
     "ulaw": AudioFormat(Encoding.MULAW, 8_000),
@@ -34,15 +36,15 @@ FORMATS: Mapping[str, AudioFormat] = {
 """Audio formats by Asterisk's names."""
 
 
-class AsteriskStream:
+class AsteriskStream(Stream):
     """One call's messages. Commands are lines or JSON, as the events are. Pure."""
 
     def __init__(self) -> None:
         self._started = False
         self._speaks_json = False
 
+    @override
     def read(self, message: str | bytes) -> Message:
-        """Read a message. Raises MediaError, in one line, for a message that cannot be read."""
         if isinstance(message, bytes):
             return Audio(message, None)
         is_json = message.lstrip().startswith("{")
@@ -64,20 +66,17 @@ class AsteriskStream:
                 return Stopped()
         return Other()
 
-    def audio(self, payload: bytes) -> str | bytes:
-        """The message that plays audio of the call's format."""
-        return payload
-
+    @override
     def mark(self, name: str) -> tuple[str, ...]:
-        """The messages of an empty buffered transfer. Asterisk reports its end when everything sent before it has gone out."""
+        # An empty buffered transfer: Asterisk reports its end when everything sent before it has gone out.
         return (self._command("START_MEDIA_BUFFERING"), self._command("STOP_MEDIA_BUFFERING", name))
 
+    @override
     def clear(self) -> tuple[str, ...]:
-        """The messages that drop the audio that was not played yet. No mark comes back for it."""
-        return (self._command("FLUSH_MEDIA"),)
+        return (self._command("FLUSH_MEDIA"),)  # no mark comes back for it
 
+    @override
     def hang_up(self) -> tuple[str, ...]:
-        """The messages that end the call."""
         return (self._command("HANGUP"),)
 
     def _command(self, command: str, correlation_id: str = "") -> str:

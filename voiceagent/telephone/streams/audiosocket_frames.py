@@ -7,9 +7,12 @@ import struct
 import uuid
 from enum import IntEnum
 
+from typing_extensions import override
+
 from voiceagent.errors import MediaError
 from voiceagent.telephone.messages import Audio, AudioFormat, Encoding, Message, Other, Stopped
 from voiceagent.telephone.streams.json_stream import digit
+from voiceagent.telephone.streams.stream import Stream
 
 HEAD_BYTES = 3
 MAX_PAYLOAD_BYTES = 8_192
@@ -68,15 +71,15 @@ def audio_format(kind: int) -> AudioFormat:
     return AudioFormat(Encoding.L16, rate_hz)
 
 
-class AudioSocketStream:
-    """One call's frames, whole. Pure."""
+class AudioSocketStream(Stream):
+    """One call's frames, whole. AudioSocket has no marks, and cannot drop what was sent. Pure."""
 
     def __init__(self, kind: FrameKind) -> None:
         """`kind` is the type of audio frames in both directions."""
         self._kind = kind
 
+    @override
     def read(self, message: str | bytes) -> Message:
-        """Read a frame. Raises MediaError, in one line, for a frame that cannot be read."""
         assert isinstance(message, bytes)
         kind, payload = message[0], message[HEAD_BYTES:]
         if kind == self._kind:
@@ -91,18 +94,6 @@ class AudioSocketStream:
             raise MediaError(f"a frame of type 0x{kind:02x} in a call of 0x{self._kind:02x}; expected one rate for all of it")
         return Other()
 
+    @override
     def audio(self, payload: bytes) -> str | bytes:
-        """The frame that plays audio of the call's format."""
         return frame(self._kind, payload)
-
-    def mark(self, name: str) -> tuple[str, ...]:
-        """AudioSocket has no marks."""
-        return ()
-
-    def clear(self) -> tuple[str, ...]:
-        """AudioSocket cannot drop what was sent."""
-        return ()
-
-    def hang_up(self) -> tuple[str, ...]:
-        """No frame: the connection's end is enough."""
-        return ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+from typing_extensions import override
 
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
@@ -17,18 +18,19 @@ from voiceagent.telephone.messages import (
     Started,
 )
 from voiceagent.telephone.streams.json_stream import audio_format, decoded, digit, parameters_of, text
+from voiceagent.telephone.streams.stream import Stream
 
 _USUAL = AudioFormat(Encoding.L16, 16_000)
 
 
-class VonageStream:
+class VonageStream(Stream):
     """One call's messages with Vonage. Pure."""
 
     def __init__(self) -> None:
         self._started = False
 
+    @override
     def read(self, message: str | bytes) -> Message:
-        """Read a message. Raises MediaError, in one line, for a message that cannot be read."""
         if isinstance(message, bytes):
             return Audio(message, None)
         data = decoded(message)
@@ -50,31 +52,23 @@ class VonageStream:
         self._started = True
         return started
 
-    def audio(self, payload: bytes) -> str | bytes:
-        """The message that plays audio of the call's format."""
-        return payload
-
+    @override
     def mark(self, name: str) -> tuple[str, ...]:
-        """The messages that ask for a report once everything sent before them was played."""
         return (_json({"action": "notify", "payload": {"name": name}}),)
 
+    @override
     def clear(self) -> tuple[str, ...]:
-        """The messages that drop the audio that was not played yet."""
         return (_json({"action": "clear"}),)
 
-    def hang_up(self) -> tuple[str, ...]:
-        """Nothing: the vendor ends the call when its stream ends."""
-        return ()
 
-
-class JambonzStream:
+class JambonzStream(Stream):
     """One call's messages with jambonz. Pure."""
 
     def __init__(self) -> None:
         self._started = False
 
+    @override
     def read(self, message: str | bytes) -> Message:
-        """Read a message. Raises MediaError, in one line, for a message that cannot be read."""
         if isinstance(message, bytes):
             return Audio(message, None)
         data = decoded(message)
@@ -100,21 +94,13 @@ class JambonzStream:
         self._started = True
         return started
 
-    def audio(self, payload: bytes) -> str | bytes:
-        """The message that plays audio of the call's format."""
-        return payload
-
+    @override
     def mark(self, name: str) -> tuple[str, ...]:
-        """The messages that ask for a report once everything sent before them was played."""
         return (_json({"type": "mark", "data": {"name": name}}),)
 
+    @override
     def clear(self) -> tuple[str, ...]:
-        """The messages that drop the audio that was not played yet."""
         return (_json({"type": "killAudio"}), _json({"type": "clearMarks"}))
-
-    def hang_up(self) -> tuple[str, ...]:
-        """Nothing: the vendor ends the call when its stream ends."""
-        return ()
 
 
 def _json(message: JsonObject) -> str:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
+from typing_extensions import override
 
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
@@ -27,6 +28,7 @@ from voiceagent.telephone.messages import (
     Started,
     Stopped,
 )
+from voiceagent.telephone.streams.stream import Stream
 
 MAX_TEXT = 256
 """The most characters of a number, an id, a parameter's name or its value. The rest is left out."""
@@ -77,7 +79,7 @@ class FieldMap:
     """The names of the caller's track."""
 
 
-class JsonStream:
+class JsonStream(Stream):
     """One call's messages. Pure."""
 
     def __init__(self, fields: FieldMap) -> None:
@@ -86,8 +88,8 @@ class JsonStream:
         self._stream_id = ""
         self._format = fields.usual
 
+    @override
     def read(self, message: str | bytes) -> Message:
-        """Read a message. Raises MediaError, in one line, for a message that cannot be read."""
         if isinstance(message, bytes):
             raise MediaError(f"a binary message of {len(message)} bytes; expected JSON text")
         data = decoded(message)
@@ -104,21 +106,21 @@ class JsonStream:
             return MarkReached(str((_inner(data, "mark") if fields.mark_name_inside else data).get("name", "")))
         return Other()
 
+    @override
     def audio(self, payload: bytes) -> str | bytes:
-        """The message that plays audio of the call's format."""
         media: JsonObject = {"payload": base64.b64encode(payload).decode("ascii")}
         if self._fields.play_tells_format:
             content_type = "audio/x-mulaw" if self._format.encoding is Encoding.MULAW else "audio/x-l16"
             media = {"contentType": content_type, "sampleRate": self._format.rate_hz, **media}
         return self._message(self._fields.play, media=media)
 
+    @override
     def mark(self, name: str) -> tuple[str, ...]:
-        """The messages that ask for a report once everything sent before them was played."""
         named = {"mark": {"name": name}} if self._fields.mark_name_inside else {"name": name}
         return (self._message(self._fields.mark, **named),)
 
+    @override
     def clear(self) -> tuple[str, ...]:
-        """The messages that drop the audio that was not played yet."""
         return (self._message(self._fields.clear),)
 
     @property
@@ -129,10 +131,6 @@ class JsonStream:
     def keys(self, keys: str) -> str:
         """The message that presses keys of the telephone."""
         return self._message(self._fields.send_keys, dtmf=keys)
-
-    def hang_up(self) -> tuple[str, ...]:
-        """Nothing: the vendor ends the call when its stream ends."""
-        return ()
 
     def _message(self, event: str, **rest: object) -> str:
         stream = {self._fields.stream_id: self._stream_id} if self._fields.names_stream else {}

@@ -17,7 +17,7 @@ from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.playout import Playout, Position
 from voiceagent.telephone.codec import PhoneEncoder
 from voiceagent.telephone.streams.marks import MarkLedger
-from voiceagent.telephone.streams.vendors import Stream
+from voiceagent.telephone.streams.stream import Stream
 
 FRAME_S = 0.02
 AHEAD_S = 0.06

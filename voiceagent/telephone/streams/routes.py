@@ -23,10 +23,10 @@ from voiceagent.telephone.streams.answers import TAKEN, Answer
 from voiceagent.telephone.streams.json_stream import text
 from voiceagent.telephone.streams.lines import Telephone, VendorLine
 from voiceagent.telephone.streams.signatures import SignedRequest
+from voiceagent.telephone.streams.stream import Stream
 from voiceagent.telephone.streams.stream_leg import StreamLeg
 from voiceagent.telephone.streams.stream_limits import StreamLimits
 from voiceagent.telephone.streams.tickets import AnsweredWebhooks, Tickets
-from voiceagent.telephone.streams.vendors import Stream
 from voiceagent.telephone.streams.webhook import facts_of, fields_of, unsigned_parameters
 from voiceagent.telephone.transfer.stream_transfers import StreamEnd, StreamTransfer, StreamTransfers
 

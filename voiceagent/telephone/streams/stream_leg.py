@@ -9,6 +9,8 @@ import logging
 import re
 from typing import Protocol
 
+from typing_extensions import override
+
 from voiceagent.audio.format import HEARD_HZ, PLAYED_HZ
 from voiceagent.audio.jitter_buffer import CLOCK_HZ
 from voiceagent.errors import MediaError
@@ -20,8 +22,8 @@ from voiceagent.telephone.phone_leg import PhoneLeg
 from voiceagent.telephone.streams.json_stream import JsonStream
 from voiceagent.telephone.streams.marks import MarkLedger
 from voiceagent.telephone.streams.player import StreamPlayer
+from voiceagent.telephone.streams.stream import Stream
 from voiceagent.telephone.streams.stream_limits import STREAM_LIMITS, StreamLimits
-from voiceagent.telephone.streams.vendors import Stream
 from voiceagent.telephone.telephone_events import check_keys
 from voiceagent.telephone.transfer.interface import NO_TRANSFERS, TRANSFERRED, ColleagueBriefing
 from voiceagent.telephone.transfer.stream_transfers import StreamTransfer
@@ -29,7 +31,6 @@ from voiceagent.token_bucket import Meter, TokenBucket
 
 log = logging.getLogger(__name__)
 
-WATCH_S = 0.5
 PAUSE_S = 0.5
 """That `w` among keys stands for."""
 MAX_MALFORMED = 20
@@ -76,7 +77,6 @@ class StreamLeg(PhoneLeg):
         self._limits = limits
         self._wire = wire
         self._stream = stream
-        self._loop = asyncio.get_running_loop()
         decoder = PhoneDecoder(started.format, HEARD_HZ)
         self._receiver = AudioReceiver(HEARD_HZ, self._inbound.put, decoder=decoder)
         self._numbers = _Numbers(decoder)
@@ -89,7 +89,7 @@ class StreamLeg(PhoneLeg):
         self._held_s: float | None = None
         """Since when the peer takes no audio."""
         self._tasks.start_alone(self._play(), "telephone stream")
-        self._watch = self._loop.call_later(WATCH_S, self._on_watch)
+        self._keep_watch()
 
     def receive(self, message: str | bytes) -> None:
         """Take a message of the vendor. A message that cannot be read is counted, and the first one is logged."""
@@ -210,18 +210,15 @@ class StreamLeg(PhoneLeg):
             log.exception("a telephone stream broke")
             self.end("lost")
 
-    def _on_watch(self) -> None:
-        now_s = self._loop.time()
+    @override
+    def _look(self, now_s: float) -> None:
         if now_s - self._last_s >= self._limits.silence_s:
             self.end("lost")
         if self._held_s is not None and now_s - self._held_s >= self._limits.hold_s:
             log.warning("a telephone stream was ended: its peer has taken no audio for %.0f s", self._limits.hold_s)
             self.end("lost")
-        if not self._end_reason:
-            self._watch = self._loop.call_later(WATCH_S, self._on_watch)
 
     def _stop(self) -> None:
-        self._watch.cancel()
         self._receiver.close()
 
 

@@ -5,38 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Protocol
 
-from voiceagent.telephone.messages import AudioFormat, Encoding, Message
+from voiceagent.telephone.messages import AudioFormat, Encoding
 from voiceagent.telephone.streams import answers, signatures
 from voiceagent.telephone.streams.answers import JAMBONZ, PLIVO, TWIML, TransferAnswers
 from voiceagent.telephone.streams.asterisk_stream import AsteriskStream
 from voiceagent.telephone.streams.binary_stream import JambonzStream, VonageStream
 from voiceagent.telephone.streams.json_stream import FieldMap, JsonStream
-
-
-class Stream(Protocol):
-    """One call's messages, read and written. Pure."""
-
-    def read(self, message: str | bytes) -> Message:
-        """Read a message. Raises MediaError, in one line, for a message that cannot be read."""
-        ...
-
-    def audio(self, payload: bytes) -> str | bytes:
-        """The message that plays audio of the call's format."""
-        ...
-
-    def mark(self, name: str) -> tuple[str, ...]:
-        """The messages that ask for a report once everything sent before them was played."""
-        ...
-
-    def clear(self) -> tuple[str, ...]:
-        """The messages that drop the audio that was not played yet."""
-        ...
-
-    def hang_up(self) -> tuple[str, ...]:
-        """The messages that end the call, if closing its stream is not enough."""
-        ...
+from voiceagent.telephone.streams.stream import Stream
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from voiceagent.telephone.sip.sip_leg import SipLeg
 from voiceagent.telephone.transfer.briefing import AgentBriefing
 from voiceagent.telephone.transfer.interface import TRANSFERRED, ColleagueBriefing
 from voiceagent.telephone.transfer.sip_transfers import longest_transfer_s
-from voiceagent.tools.arguments import ArgumentSchema
+from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
 from voiceagent.tools.threads import Threads
 from voiceagent.tools.tool import Tool, ToolError, ToolPolicy
 from voiceagent.turn_taking.languages import language
@@ -118,7 +118,7 @@ class TransferFeature(PhoneFeature):
             call.feed(ev.TransferFailed(call.now_ms()))
 
 
-class TransferTool(Tool):
+class TransferTool(SchemaTool):
     """`transfer`: the language model transfers the caller to somebody of the settings."""
 
     def __init__(
@@ -131,17 +131,11 @@ class TransferTool(Tool):
     ) -> None:
         """`names` are those to whom the caller may be transferred. `transfer` returns its result for the language model, or
         raises ToolError; `connecting` is said meanwhile, for at most `timeout_s`."""
-        self.name = NAME
-        self.description = description
-        self.policy = ToolPolicy("external", (connecting,) if connecting else (), timeout_s=timeout_s)
         to = {"type": "string", "enum": list(names)}
-        self._arguments = ArgumentSchema({"type": "object", "properties": {"to": to}, "required": ["to"]})
-        self.parameters = self._arguments.parameters
+        arguments = ArgumentSchema({"type": "object", "properties": {"to": to}, "required": ["to"]})
+        policy = ToolPolicy("external", (connecting,) if connecting else (), timeout_s=timeout_s)
+        super().__init__(NAME, description, policy, arguments)
         self._transfer = transfer
-
-    def parse(self, arguments: str) -> JsonObject:
-        """See Tool."""
-        return self._arguments.parse(arguments)
 
     async def run(self, given: JsonObject, threads: Threads) -> object:
         """See Tool."""
