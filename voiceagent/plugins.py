@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from voiceagent.errors import ConfigError
 
 Create: TypeAlias = Callable[..., Any]
-"""A plugin's function `create`. What it takes and gives is the group's; no type of ours sees into another package's."""
+"""A plugin's function `create`. The group defines its arguments and its result; no type of ours sees into another package's."""
 
 NO_OURS: Mapping[str, str] = MappingProxyType({})
 

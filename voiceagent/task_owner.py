@@ -20,7 +20,7 @@ class TaskOwner:
         self._running: set[asyncio.Task[object]] = set()
 
     def start(self, work: Coroutine[object, None, T], name: str) -> asyncio.Task[T]:
-        """Run `work`. Whoever starts it takes its result and its error."""
+        """Run `work`. The caller takes its result and its error."""
         task = asyncio.create_task(work, name=name)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
@@ -81,7 +81,7 @@ async def running(work: Coroutine[object, None, T], name: str) -> AsyncIterator[
 
 
 def _take_error(task: asyncio.Task[T]) -> None:
-    """Whoever wanted the error has it: asyncio need not log it."""
+    """Mark the error as taken, so that asyncio does not log it."""
     if not task.cancelled():
         task.exception()
 

@@ -12,6 +12,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.llm.faulty_server import chunk
+from tests.loopback import on_loopback
 
 
 def echo(request: web.Request) -> str:
@@ -95,11 +96,5 @@ async def echoing_server() -> AsyncIterator[EchoingServer]:
     app.router.add_post("/v1/chat/completions", server.complete)
     app.router.add_post("/hook", server.hook)
     app.router.add_route("*", "/mcp", server.mcp)
-    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    server.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    try:
+    async with on_loopback(app) as server.url:
         yield server
-    finally:
-        await runner.cleanup()

@@ -11,6 +11,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.llm.faulty_server import chunk
+from tests.loopback import on_loopback
 from tests.server_process import ServerProcess, running_server
 
 Message = dict[str, Any]
@@ -50,15 +51,9 @@ async def agent_on(folder: Path, answer: Answer, tools: str, settings: str = "")
     app = web.Application()
     app.router.add_get("/v1/models", model.models)
     app.router.add_post("/v1/chat/completions", model.complete)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    (folder / "own_tools.py").write_text(tools)
-    (folder / "agent.yaml").write_text(f"tools: [own_tools.py]\nllm: {{base_url: '{url}', model: m}}\n{settings}")
-    starting = running_server(folder, "--config", str(folder / "agent.yaml"), "--event-logs", "9")
-    try:
+    async with on_loopback(app) as url:
+        (folder / "own_tools.py").write_text(tools)
+        (folder / "agent.yaml").write_text(f"tools: [own_tools.py]\nllm: {{base_url: '{url}/v1', model: m}}\n{settings}")
+        starting = running_server(folder, "--config", str(folder / "agent.yaml"), "--event-logs", "9")
         with ExitStack() as stack:  # in a thread, because the model answers from this loop while the server starts
             yield await asyncio.to_thread(stack.enter_context, starting)
-    finally:
-        await runner.cleanup()

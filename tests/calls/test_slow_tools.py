@@ -16,6 +16,7 @@ from aiohttp import web
 from tests.fakes import Said
 from tests.kept_calls import latest_log
 from tests.llm.faulty_server import chunk
+from tests.loopback import on_loopback
 from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue, Exchange
@@ -125,13 +126,8 @@ async def two_at_once() -> AsyncIterator[tuple[TwoAtOnce, str]]:
     app = web.Application()
     app.router.add_get("/v1/models", model.models)
     app.router.add_post("/v1/chat/completions", model.complete)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield model, f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    finally:
-        await runner.cleanup()
+    async with on_loopback(app) as url:
+        yield model, f"{url}/v1"
 
 
 async def test_a_reply_begins_with_the_quick_tool_and_goes_on_with_the_slow_one(tmp_path: Path, said: Said) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 import yaml
-from aiohttp import web
 
 from tests.fakes import Said
+from tests.loopback import on_loopback
 from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
@@ -26,16 +26,14 @@ async def example(tmp_path: Path) -> AsyncIterator[ServerProcess]:
     """The example as it is, but for the port of its weather service."""
     folder = tmp_path / "example"
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    runner = web.AppRunner(runpy.run_path(str(folder / "weather.py"))["app"]())
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    weather = runpy.run_path(str(folder / "weather.py"))["app"]()
     settings: Any = yaml.safe_load((folder / "agent.yaml").read_text())
     hook = next(entry["webhook"] for entry in settings["tools"] if isinstance(entry, dict) and "webhook" in entry)
-    hook["url"] = hook["url"].replace("9100", str(runner.addresses[0][1]))
-    (folder / "agent.yaml").write_text(yaml.safe_dump(settings))
-    with running_server(tmp_path, "--config", str(folder / "agent.yaml")) as server:
-        yield server
-    await runner.cleanup()
+    async with on_loopback(weather) as address:
+        hook["url"] = hook["url"].replace("9100", address.rpartition(":")[2])
+        (folder / "agent.yaml").write_text(yaml.safe_dump(settings))
+        with running_server(tmp_path, "--config", str(folder / "agent.yaml")) as server:
+            yield server
 
 
 async def test_a_webhook_an_mcp_server_and_the_client_answer_in_one_agent(example: ServerProcess, said: Said) -> None:

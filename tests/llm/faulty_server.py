@@ -10,6 +10,8 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.loopback import on_loopback
+
 
 def chunk(delta: dict[str, Any]) -> bytes:
     """One server-sent event of a chat completion."""
@@ -143,11 +145,6 @@ async def served(server: FaultyServer) -> AsyncIterator[None]:
     app.router.add_get("/v1/models", server.models)
     app.router.add_get("/metrics", server.metrics)
     app.router.add_post("/v1/chat/completions", server.complete)
-    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    try:
+    async with on_loopback(app) as address:
+        server.url = f"{address}/v1"
         yield
-    finally:
-        await runner.cleanup()

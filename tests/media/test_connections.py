@@ -18,6 +18,7 @@ from aiohttp import web
 from aiortc import RTCConfiguration, RTCPeerConnection, RTCSessionDescription
 
 from tests.aiortc_peer import allow_loopback, opus_only
+from tests.loopback import on_loopback
 from tests.media.conftest import MediaServer, echo, listen, tone
 from voiceagent.client.caller import Caller
 from voiceagent.client.impairment import ImpairedRelay, Impairment
@@ -275,11 +276,6 @@ async def test_the_caller_repeats_what_the_server_refused() -> None:
 
     app = web.Application()
     app.router.add_post("/v1/realtime/calls", refuse)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
+    async with on_loopback(app) as url:
         with pytest.raises(MediaError, match=r"refused the call \(503\): the server is full"):
-            await Caller(f"http://127.0.0.1:{runner.addresses[0][1]}", "secret").connect()
-    finally:
-        await runner.cleanup()
+            await Caller(url, "secret").connect()

@@ -15,6 +15,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.llm.faulty_server import chunk
+from tests.loopback import on_loopback
 from tests.real.conftest import PROFILE, Said
 from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller
@@ -68,14 +69,9 @@ async def writing() -> AsyncIterator[Writer]:
     app = web.Application()
     app.router.add_get("/v1/models", writer.models)
     app.router.add_post("/v1/chat/completions", writer.complete)
-    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    writer.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    try:
+    async with on_loopback(app) as address:
+        writer.url = f"{address}/v1"
         yield writer
-    finally:
-        await runner.cleanup()
 
 
 @asynccontextmanager

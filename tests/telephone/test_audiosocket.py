@@ -9,7 +9,6 @@ import struct
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from tests.telephone.conftest import EchoServer, until
 from tests.telephone.test_streams import fill, loud, peak_hz, tone
 from voiceagent.errors import ConfigError, MediaError
 from voiceagent.server.http.app import CALLS, DRAINING, READINESS
-from voiceagent.settings.agent import load_agent
 from voiceagent.settings.telephone import AudioSocket
 from voiceagent.telephone.application import ASTERISK
 from voiceagent.telephone.streams import audiosocket as audiosocket_server
@@ -360,22 +358,3 @@ def test_another_rate_in_the_middle_of_a_call_is_no_audio() -> None:
     stream = AudioSocketStream(FrameKind.AUDIO_8K)
     with pytest.raises(MediaError, match=r"a frame of type 0x12 in a call of 0x10"):
         stream.read(frame(0x12, bytes(640)))
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("audiosocket: 127.0.0.1:99999", "audiosocket is '127.0.0.1:99999' for all, expected an IP address with a port"),
-        ("audiosocket: 127.0.0.1:-1", "audiosocket is '127.0.0.1:-1' for all, expected an IP address with a port"),
-        ("audiosocket: nowhere", "audiosocket is 'nowhere' for all, expected an IP address with a port"),
-        ("audiosocket: 0.0.0.0:9092", "audiosocket is '0.0.0.0:9092', where any machine could call; name Asterisk's"),
-        ("audiosocket: 127.0.0.1:9092\n  audiosocket_peers: [pbx]", "for pbx, expected an IP address with a port"),
-    ],
-)
-def test_a_bad_setting_is_one_line(tmp_path: Path, text: str, said: str) -> None:
-    file = tmp_path / "agent.yaml"
-    file.write_text(f"telephony:\n  {text}\n")
-    with pytest.raises(ConfigError) as refused:
-        load_agent(file)
-    assert said in str(refused.value)
-    assert "\n" not in str(refused.value)

@@ -13,6 +13,7 @@ from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.loopback import on_loopback
 from voiceagent.telephone.sip import janus_messages as janus
 from voiceagent.telephone.sip.janus_client import GatewayError, JanusClient
 
@@ -56,13 +57,8 @@ async def forged_janus(*, handle: Any = 7) -> AsyncIterator[str]:
 
     app = web.Application()
     app.router.add_get("/", serve)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"ws://127.0.0.1:{runner.addresses[0][1]}/"
-    finally:
-        await runner.cleanup()
+    async with on_loopback(app) as url:
+        yield f"{url.replace('http', 'ws')}/"
 
 
 async def test_what_cannot_be_read_is_left_out_and_the_session_goes_on() -> None:

@@ -360,6 +360,11 @@ def test_keys_end_with_the_terminator_a_pause_or_too_many() -> None:
         ("vendors: [twilio]\n  url: voice.example.org", "url is 'voice.example.org', expected http"),
         ("vendors: [twilio]\n  url: https://u:hidden@a.example", "url is one with an @ in it"),
         ("vendor: [twilio]", "contains unknown field `vendor`"),
+        ("audiosocket: 127.0.0.1:99999", "audiosocket is '127.0.0.1:99999' for all, expected an IP address with a port"),
+        ("audiosocket: 127.0.0.1:-1", "audiosocket is '127.0.0.1:-1' for all, expected an IP address with a port"),
+        ("audiosocket: nowhere", "audiosocket is 'nowhere' for all, expected an IP address with a port"),
+        ("audiosocket: 0.0.0.0:9092", "audiosocket is '0.0.0.0:9092', where any machine could call; name Asterisk's"),
+        ("audiosocket: 127.0.0.1:9092\n  audiosocket_peers: [pbx]", "for pbx, expected an IP address with a port"),
     ],
 )
 def test_a_bad_setting_is_one_line(tmp_path: Any, text: str, said: str) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tests.fakes import Said, Words
 from tests.llm.faulty_server import chunk
+from tests.loopback import on_loopback
 from tests.telephone.sip_parts import RATE_HZ, phone
 from tests.telephone.test_sip_calls import FRAME, an_exchange, loud_frames, quiet_after_speech, spoken
 from tests.telephone.test_telephone_calls import ended
@@ -76,13 +77,8 @@ async def sales() -> AsyncIterator[tuple[Sales, str]]:
     app.router.add_get("/v1/models", model.models)
     app.router.add_post("/v1/chat/completions", model.complete)
     app.router.add_post("/results", model.result)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield model, f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
+    async with on_loopback(app) as url:
+        yield model, url
 
 
 def sentences(heard: NDArray[np.int16]) -> list[NDArray[np.int16]]:

@@ -19,6 +19,7 @@ import pytest
 from aiohttp import web
 from mcp.client import Client
 
+from tests.loopback import on_loopback
 from tests.tools.log_watch import LogWatch
 from voiceagent.errors import ConfigError
 from voiceagent.tools import tool
@@ -216,16 +217,13 @@ async def test_a_header_comes_from_the_environment_and_garbage_is_survived(
 
     app = web.Application()
     app.router.add_route("*", "/mcp", garbage)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    host, port = runner.addresses[0][:2]
-    async with opened(url=f"http://{host}:{port}/mcp", headers_env={"Authorization": "KITCHEN_TOKEN"}) as tools:
+    async with (
+        on_loopback(app) as url,
+        opened(url=f"{url}/mcp", headers_env={"Authorization": "KITCHEN_TOKEN"}) as tools,
+    ):
         assert await asked.get() == "Bearer abc"
         await log.said("tried again")
         assert tools.names == ()
-    await runner.cleanup()
 
 
 async def test_a_program_that_is_not_there_keeps_nothing_from_starting(log: LogWatch) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from tests.loopback import on_loopback
 from voiceagent.errors import ConfigError
 from voiceagent.settings.agent import load_agent
 from voiceagent.tools.settings import ToolEntry, WebhookSettings
@@ -47,13 +48,9 @@ async def hook() -> AsyncIterator[Hook]:
     hook = Hook()
     app = web.Application()
     app.router.add_post("/{tail:.*}", hook.handle)
-    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    host, port = runner.addresses[0][:2]
-    hook.url = f"http://{host}:{port}/hook"
-    yield hook
-    await runner.cleanup()
+    async with on_loopback(app) as url:
+        hook.url = f"{url}/hook"
+        yield hook
 
 
 async def run(hook: Hook, arguments: str = '{"city": "Oslo"}', **settings: Any) -> tuple[Any, bool]:

@@ -146,7 +146,7 @@ SAME_HZ = 40.0
 AGAIN_MS = 8_000
 """A tone of the same pitch that comes again within this time is a line's."""
 LOUD = 0.5
-"""A share of the beep's level. What is louder is no silence."""
+"""A share of the beep's level. Anything louder is no silence."""
 LOUD_FRAMES = 3
 """Frames of noise that a silence may contain."""
 

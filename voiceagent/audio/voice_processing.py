@@ -1,6 +1,6 @@
 """WebRTC's audio processing module (its echo canceller AEC3 and its noise suppressor), from the package `livekit`, which the
-extra `voiceagent[noise]` installs. What is played goes in, and what the microphone brings; the latter comes out clean. It runs in
-this process and opens no connection."""
+extra `voiceagent[noise]` installs. It takes the played audio and the microphone's audio, and returns the microphone's audio
+clean. It runs in this process and opens no connection."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ class Call:
         return self._clock.now_ms()
 
     async def _free(self) -> None:
-        """Free everything of the call. What fails keeps nothing else from being freed."""
+        """Free everything of the call. A failure keeps nothing else from being freed."""
         async with AsyncExitStack() as stack:  # the last one first
             stack.push_async_callback(release_freed_memory)
             stack.push_async_callback(self._closing.aclose)

@@ -1,7 +1,7 @@
 """The shape of a language model, read from its `config.json` (Hugging Face format): how many parameters it has, how many bytes
 a step reads, and how much KV cache a conversation takes. Pure arithmetic; every formula names its source.
 
-Where a model's shape comes from: the table of well-known ones (`models.yaml`), or a folder with a `config.json`."""
+A shape comes from the table of well-known models (`models.yaml`), or from a folder with a `config.json`."""
 
 from __future__ import annotations
 
@@ -137,8 +137,8 @@ class ModelShape:
         return round((self._all_layers * WEIGHT_BITS[self.weights] + other * WEIGHT_BITS[self.dtype]) / 8)
 
     def step_weight_bytes(self, sequences: float) -> float:
-        """Bytes of the weights that a decoding step for that many sequences reads. Of a mixture's experts, each sequence takes
-        each with the chance active / count; the step reads those that any sequence took."""
+        """Bytes of the weights that a decoding step for that many sequences reads. A sequence uses each expert of a mixture with
+        the chance active / count; the step reads every expert that any sequence uses."""
         used = 0.0
         if self.experts is not None:
             used = self.experts.count * (1 - (1 - self.experts.active / self.experts.count) ** sequences)

@@ -1,5 +1,5 @@
 """`voiceagent call`: a headless caller over real WebRTC. It speaks text with an installed voice, or WAV files. It prints the
-conversation and where each turn's time went, as measured on the caller's side. What there is when a call fails is kept."""
+conversation and where each turn's time went, as measured on the caller's side. The results so far are kept when a call fails."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class CallSoFar:
 
 
 def _turns(exchange: Exchange) -> list[JsonObject]:
-    """The server's turns that answered an utterance. What the agent said unasked belongs to the turn beside it."""
+    """The server's turns that answered an utterance. Speech of the agent that nobody asked for belongs to the turn beside it."""
     groups: list[list[HeardTurn]] = [[]]
     for turn in exchange.turns:
         if _is_asked(turn) and any(map(_is_asked, groups[-1])):

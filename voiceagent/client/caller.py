@@ -181,7 +181,7 @@ class Caller:
         self._events.send(event)
 
     async def events(self) -> AsyncIterator[ReceivedEvent]:
-        """The server's events in order; ends with the call. What is not a JSON object is left out."""
+        """The server's events in order; ends with the call. Anything but a JSON object is left out."""
         async for received_ms, text in self._events.messages():
             try:
                 data = json.loads(text)

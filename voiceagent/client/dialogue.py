@@ -173,9 +173,9 @@ class Dialogue:
         interrupt_with: tuple[str, NDArray[np.int16]] | None = None,
         interrupt_after_s: float = 1.0,
     ) -> list[Exchange]:
-        """Say `pcm` (mono int16, shape (samples,)) and wait for the agent's turn to end. With `interrupt_with`, say that
-        during the reply, `interrupt_after_s` after its first audio; this makes a second exchange. Raises MediaError when no
-        reply comes. What has come by then is in `exchanges`."""
+        """Say `pcm` (mono int16, shape (samples,)) and wait for the agent's turn to end. With `interrupt_with`, say that during
+        the reply, `interrupt_after_s` after its first audio; this makes a second exchange. Raises MediaError when no reply
+        comes. `exchanges` then holds the reply so far."""
         first = Exchange(said)
         self.exchanges.append(first)
         since = len(self.turns)

@@ -1,4 +1,4 @@
-"""The HTTP requests of a caller: its offer, and what the server says about the agent. Whatever goes wrong is one line."""
+"""The HTTP requests of a caller: its offer, and what the server says about the agent. Every error is one line."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """The voice of a caller who is no person: a published voice of the agent's language if one is on this machine, or the one that
-was asked for. What a recogniser of published models understands worst is the bundled micro voice, and the other way round."""
+was asked for. Recognisers of published models understand the bundled micro voice worst, and the bundled recogniser understands
+published voices worst."""
 
 from __future__ import annotations
 

@@ -391,4 +391,4 @@ AnyAction: TypeAlias = (
     | End
     | Notice
 )
-"""All actions. What carries them out matches every one."""
+"""All actions. `Call` carries each of them out."""

@@ -44,7 +44,7 @@ _HEARD = (Phase.HEARING, Phase.FINALISING)
 
 
 def speech_started(step: Step, event: ev.SpeechStarted) -> None:
-    """An utterance began. The agent's voice reacts by its manners. Whether the agent yields is decided later."""
+    """An utterance began. The agent's voice reacts by its manners. The decision to yield comes later."""
     if event.utterance_id <= step.state.utterance.utterance_id:
         return
     step.clear_timers([silence.SILENCE])
@@ -313,7 +313,7 @@ def _shapes(step: Step) -> Iterator[ValueShape]:
 
 def _shortest_ms(step: Step, pause: Pause, words: str) -> float:
     """The shortest endpointing delay. The turn judges get time to answer. A caller who has just taken the floor is not talked
-    over in the first pause between two sentences. Where no words were recognised, they may follow."""
+    over in the first pause between two sentences. Words may still follow where none were recognised."""
     rules = step.state.rules.endpointing
     shortest = [rules.min_delay_ms]
     if rules.model is not None and any(judge not in pause.answers and rules.model.weighs(judge) for judge in _asked(step, pause)):

@@ -1,2 +1,2 @@
-"""Checks what a language model writes against what was said, for models that invent rather than copy. Which models these are, and
-what they were made for, is data of the models."""
+"""Checks what a language model writes against what was said, for models that invent rather than copy. Each such model names
+itself and its purpose in its own data."""

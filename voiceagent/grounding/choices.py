@@ -1,7 +1,7 @@
 """The choices of an argument (`enum`, or `const` by `const` in `oneOf`), and by which words each may be said: its own, its title,
 and those that the schema's description sets beside it ("large (big, huge)", "large: big, huge"). Pure.
 
-What a caller said in place of an argument that nobody said as it stands: the same words in other forms, or a sum with other
+Finds the caller's words for an argument that nobody said as it stands: the same words in other forms, or a sum with other
 numbers. Pure."""
 
 from __future__ import annotations

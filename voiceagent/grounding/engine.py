@@ -1,6 +1,6 @@
 """An engine around a language model that invents, which checks the model's words against what was said. An argument that nobody
-said is asked for before a tool runs, or left out if the tool does not need it. A call of a missing tool is not passed on. What is
-spoken after a tool's run is the tool's result.
+said is asked for before a tool runs, or left out if the tool does not need it. A call of a missing tool is not passed on. After
+a tool's run, its result is spoken.
 
 A caller's question in place of an answer to the agent's: "For how many people?" – "Do you have a terrace?" It is answered, and
 the agent's stays open. Pure."""

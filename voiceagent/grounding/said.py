@@ -1,5 +1,6 @@
 """Checks whether the arguments of a tool call were said: their words must stand in what the caller said or in what tools told. A
-wrong time of day is replaced by the time that the caller said. What a tool needs and its call lacks counts as unsaid. Pure."""
+wrong time of day is replaced by the time that the caller said. An argument that a tool needs and its call lacks counts as
+unsaid. Pure."""
 
 from __future__ import annotations
 

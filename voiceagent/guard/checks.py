@@ -72,7 +72,7 @@ class Checks:
 
     async def partial_input(self, stable: str, unstable: str) -> tuple[str, str]:
         """The part of an open utterance that may be prefilled, and the rest. Only the built-in rules check it, because they are
-        quick. What may be the beginning of a hit waits with the unstable words. A hit leaves nothing but a note."""
+        quick. Words that may begin a hit wait with the unstable ones. A hit leaves nothing but a note."""
         if not self._rules:
             return stable, unstable
         verdict = await in_moments(self._rules.input_steps(f"{stable} {unstable}"))

@@ -1,5 +1,5 @@
 """Blocked phrases and topics. Phrases are compared word by word in a plain form, so a phrase is found however it is written and
-wherever tokens or clauses divide it. What may be the beginning of a phrase is held."""
+wherever tokens or clauses divide it. Text that may begin a phrase is held."""
 
 from __future__ import annotations
 

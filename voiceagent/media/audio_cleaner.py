@@ -1,6 +1,6 @@
 """A caller's audio without noise and without the echo of what the agent says, whichever leg it comes by. It is for the voice
 detector alone: recognisers hear no more words right in it (`bench/noise.py`). The leg tells what it plays and when; each frame
-that comes in is cleaned by what was played at its time. Where this fails, the audio stays as it came."""
+that comes in is cleaned by what was played at its time. If this fails, the audio stays as it came."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ MAX_LATE_MS = 40.0
 """A larger delay of all watched frames (2 s) moves the line: the caller's clock is slow, or audio was lost."""
 
 PAUSE_MS = 1000.0
-"""A frame that comes later follows a pause, in which nobody was heard: the line goes on from it. What was played so long ago is
-not known any more (`KEPT_SAMPLES`)."""
+"""A frame that comes later follows a pause, in which nobody was heard: the line goes on from it. The audio played so long ago is
+not kept any more (`KEPT_SAMPLES`)."""
 
 
 class CallerClock:

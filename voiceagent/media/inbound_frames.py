@@ -19,12 +19,12 @@ SILENCE = np.zeros(320, np.int16)
 
 
 class InboundFrames:
-    """A bounded queue with one reader. What goes in is cleaned for the voice detector as far as `cleaner` is set to. On a
+    """A bounded queue with one reader. `cleaner` cleans the frames for the voice detector as far as it is set to. On a
     telephone's leg the tones of keys become silence."""
 
     def __init__(self, cleaner: AudioCleaner | None = None, *, is_telephone: bool = False) -> None:
         self.most = MAX_FRAMES
-        """How many frames may wait."""
+        """The number of frames that may wait."""
         self.dropped = 0
         """Frames that were not read in time."""
         self._cleaner = cleaner or AudioCleaner()

@@ -1,6 +1,6 @@
 """Downloads one file over HTTP, into a part beside its place. The download is resumed where it was cut off, tried again while
-new bytes come, and never longer than it should be. What the file is for, and whether it is the right one, is the caller's
-business."""
+new bytes come, and never longer than it should be. The caller knows what the file is for, and checks that it is the right
+one."""
 
 from __future__ import annotations
 

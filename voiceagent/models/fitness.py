@@ -1,5 +1,5 @@
-"""The fitness of language models for an agent. A model that was made for certain tools alone understands nothing else. Whoever
-serves it with another agent gets a warning and advice.
+"""The fitness of language models for an agent. A model that was made for certain tools alone understands nothing else. Serving
+it with another agent gives a warning and advice.
 
 The languages of the models that answer, compared with those that the agent speaks. The registry gives a model's languages, and a
 Piper voice's JSON gives those of a voice of the agent's own. Nothing is known of other models of its own."""

@@ -3,7 +3,7 @@
     make(sources, bundled, out, progress) -> None
 
 `sources` holds the fetched files, `bundled` is models/bundled, and the model's files are written below `out`; `progress` is told
-(file, bytes written, its size). What it makes is the same on every machine, byte by byte: the registry has its SHA-256."""
+(file, bytes written, its size). It makes the same files on every machine, byte by byte: the registry has its SHA-256."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def pull(model: Model, cache: Path, endpoint: str, progress: Progress, sources: 
     """Fetch what is missing of a model; returns its folder. A model that is there is left alone. The sources are asked in order.
 
     Raises ModelError: no source can be reached or has a file, a file is corrupt, the disk is full, another pull of the model
-    runs. Raises ConfigError: none of the chosen sources has the model. What was fetched stays, and the next pull goes on from
+    runs. Raises ConfigError: none of the chosen sources has the model. The fetched bytes stay, and the next pull goes on from
     there.
     """
     folder = model.folder(cache)

@@ -215,8 +215,8 @@ class BatchDecoder:
         languages: Sequence[str],
         results: list[GenerationResult],
     ) -> None:
-        """Write short answers once more, from the same encoding, led to what was asked for. What is such a value, and likelier
-        than what was written before, is the result."""
+        """Write short answers once more, from the same encoding, led to what was asked for. A new text is the result if it is
+        such a value and likelier than the one before."""
         value = windows[0].expected
         asked = [
             row for row, language in enumerate(languages) if value and language == LANGUAGE and is_short(self._text(results[row]))

@@ -20,7 +20,7 @@ from voiceagent.stt.hypothesis import RecognisedWord
 
 SHIFT = 3
 CLOSING = ".,?!"
-"""Marks with which a recogniser ends every text. Whether a sentence really ended there shows when more words come."""
+"""Marks with which a recogniser ends every text. Only further words show whether a sentence really ended there."""
 
 
 def bare(word: str) -> str:

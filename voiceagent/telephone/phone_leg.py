@@ -86,7 +86,7 @@ class PhoneLeg(Leg):
         return self._end_reason
 
     def end(self, reason: str) -> None:
-        """The connection is over; see `end_reason`. What comes later changes nothing."""
+        """The connection is over; see `end_reason`. A later call changes nothing."""
         if not self._end_reason:
             self._end_reason = reason
             if self._watch is not None:

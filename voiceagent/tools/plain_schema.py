@@ -1,7 +1,7 @@
 """Makes JSON schemas of MCP servers, webhooks and clients plain, before the model sees them and before arguments are checked by
-them. A plain schema is a finite tree. References are resolved and nothing is fetched. What could take for ever (recursion, other
-people's regular expressions) is left out or refused. With references a small text can stand for a huge tree, so its size is
-counted while it grows, and the work stops when there is no more room."""
+them. A plain schema is a finite tree. References are resolved and nothing is fetched. Parts that could take for ever (recursion,
+other people's regular expressions) are left out or refused. With references a small text can stand for a huge tree, so its size
+is counted while it grows, and the work stops when there is no more room."""
 
 from __future__ import annotations
 

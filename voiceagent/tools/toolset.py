@@ -1,5 +1,5 @@
-"""The tools of an agent: named in `agent.yaml`, opened once, run for every call. Whatever a tool does (raises, hangs, returns
-something that is no JSON), the outcome is JSON that the model can read, and the call goes on."""
+"""The tools of an agent: named in `agent.yaml`, opened once, run for every call. The outcome is always JSON that the model can
+read, even if a tool raises, hangs or returns no JSON, and the call goes on."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """A WAV file as mono speech. FFmpeg reads it: PCM of 8 to 32 bits, floating point, µ-law and A-law, also in the extensible form.
-Where the header names no length or a wrong one, as a stream's does or a cut-off recorder's, what is there is played."""
+A header may name no length or a wrong one, as in a stream or a file that was cut off: then the audio that is there is played."""
 
 from __future__ import annotations
 

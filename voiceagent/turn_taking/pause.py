@@ -14,8 +14,8 @@ KNOWN_PAUSES = 4
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """A caller's habit in this call: a count of their pauses of 200 ms and more. Who has paused often inside a turn will do so
-    again."""
+    """A caller's habit in this call: a count of their pauses of 200 ms and more. Callers who have paused often inside a turn
+    will do so again."""
 
     went_on: int = 0
     """Pauses after which the caller went on."""

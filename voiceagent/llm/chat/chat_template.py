@@ -1,5 +1,5 @@
 """A model's chat template. It turns messages into the text of a prompt, in the shape that the template needs, and finds the form
-in which the model writes tool calls. What the template cannot do is found when it is loaded."""
+in which the model writes tool calls. Loading finds out what the template cannot do."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 and checks each (speculative decoding; prompt lookup, Saxena 2023). Drafts hold the mark of a call, what its grammar nearly
 forces, the caller's words as its arguments, and the values of a tool's result in the answer.
 
-How a tool call probably goes on. Where its grammar leaves no choice, that is certain. Where it leaves one, the draft takes the
-shortest way on, the caller's words, or the first argument that may come."""
+Guesses the rest of a tool call. A grammar without a choice makes it certain. Given a choice, the draft takes the shortest way
+on, the caller's words, or the first argument that may come."""
 
 from __future__ import annotations
 

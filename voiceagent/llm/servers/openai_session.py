@@ -38,7 +38,7 @@ class OpenAiOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     first_token_timeout_s: float = 10.0
     """After this time without a token, the server is given up and another one is asked."""
     inactivity_timeout_s: float = 3.0
-    """After this time without more text or a tool call, a reply that has begun is given up. What was said stays said."""
+    """After this time without more text or a tool call, a reply that has begun is given up. Its beginning stays said."""
     total_timeout_s: float = 60.0
     """A longer reply is cut off there, like one with too many tokens."""
     busy_generations: int = 32
@@ -141,8 +141,8 @@ class OpenAiSession:
     async def generate(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
     ) -> AsyncGenerator[Generated, None]:
-        """See `LlmSession.generate`. A server without the right parser leaves tool calls in the text. They are found here and not
-        spoken. What the model thinks aloud is not spoken either."""
+        """See `LlmSession.generate`. A server without the right parser leaves tool calls in the text. They are found here and
+        not spoken. The model's thoughts are not spoken either."""
         servers = self._servers
         servers.generations += 1
         self._prefilled = _characters(messages)

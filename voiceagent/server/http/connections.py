@@ -63,9 +63,9 @@ class Connections:
         return wait_s
 
     def make_room(self) -> bool:
-        """Close a connection that waits for its client; False when there is none. Connections that have sent nothing of use
-        yet go first, then those in the middle of an offer or of an answer. Of each kind, one of the address with most of them
-        goes."""
+        """Close a connection that waits for its client; False when there is none. Connections that have sent nothing of use yet
+        go first, then those in the middle of an offer or of an answer. Within each kind, a connection of the address with the
+        most goes first."""
         for phases in (
             (ConnectionPhase.IDLE, ConnectionPhase.HEAD, ConnectionPhase.REST),
             (ConnectionPhase.BODY, ConnectionPhase.READER),

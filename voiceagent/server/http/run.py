@@ -27,7 +27,7 @@ DRAIN = signal.SIGUSR1
 ANSWER_GRACE_S = 0.5
 """Longest wait for open requests, and then again for the rest of their bodies. Calls end meanwhile."""
 EXIT_WITHIN_S = 4.5
-"""Counted from the signal. What has not ended by then (a model that is being loaded) is not waited for."""
+"""Counted from the signal. Work that still runs then (the loading of a model) is not waited for."""
 EXIT_LATE = 1
 THREADS = min(32, (os.cpu_count() or 1) + 4)
 """The number of threads that asyncio takes by itself."""

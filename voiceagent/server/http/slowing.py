@@ -1,5 +1,5 @@
-"""Makes guessing slow. An address that was refused a few times waits for each further refusal. What is right never waits, because
-others may share the address: a proxy, an office, a telephone vendor."""
+"""Makes guessing slow. An address that was refused a few times waits for each further refusal. Correct keys and webhooks never
+wait, because others may share the address: a proxy, an office, a telephone vendor."""
 
 from __future__ import annotations
 

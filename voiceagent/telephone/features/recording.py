@@ -229,7 +229,7 @@ class Recording(PhoneFeature):
             self._stop(why)
 
     def _open(self, path: Path) -> str:
-        """Runs in a thread. Why nothing is recorded, or nothing."""
+        """Runs in a thread. Returns the reason why nothing is recorded, or nothing."""
         try:
             self._file = open_recording(path, self._settings.format, HEARD_HZ)
         except OSError as error:
@@ -237,7 +237,7 @@ class Recording(PhoneFeature):
         return ""
 
     def _append(self, file: RecordingFile, pcm: NDArray[np.int16]) -> str:
-        """Runs in a thread. Why no more is recorded, or nothing."""
+        """Runs in a thread. Returns the reason why no more is recorded, or nothing."""
         try:
             free_mb = shutil.disk_usage(self._folder).free >> 20
             if free_mb < self._settings.min_free_mb:
@@ -293,7 +293,7 @@ class RecordedLeg(LegWrapper):
 
 
 class StopRecording(SchemaTool):
-    """`stop_recording`: the caller does not want to be recorded and has said so. What there is of the recording is deleted."""
+    """`stop_recording`: the caller has said that they do not want to be recorded. The recording so far is deleted."""
 
     def __init__(self, refuse: Callable[[], None], description: str, deleted: str) -> None:
         """`refuse` ends the recording and deletes it; `deleted` is the result for the language model then."""

@@ -58,7 +58,7 @@ class Screening(PhoneFeature):
             self._decide()
 
     def stepped(self, event: ev.Event, actions: tuple[Action, ...]) -> None:
-        """Learn what the ear makes of the frames. What the agent still begins to say to a known machine is not said."""
+        """Learn what the ear makes of the frames. Nothing that the agent still begins to say to a known machine is spoken."""
         if self._is_waiting and self._call is not None and any(isinstance(action, ReplyStarted) for action in actions):
             self._call.feed(ev.ReplyCancelled(self._call.now_ms()))
         match event:

@@ -1,5 +1,6 @@
-"""The leg of a SIP call: a WebRTC connection to the gateway (Janus) that carries the telephone's own audio, PCMU or PCMA, and its
-keys. What happens to the call itself (hold, hang-up, transfer) comes from the gateway's API, through whoever made the leg."""
+"""The leg of a SIP call: a WebRTC connection to the gateway (Janus) that carries the telephone's own audio, PCMU or PCMA, and
+its keys. Changes of the call itself (hold, hang-up, transfer) come from the gateway's API, through the object that made the
+leg."""
 
 from __future__ import annotations
 
@@ -175,7 +176,7 @@ class SipLeg(PhoneLeg):
         return OtherPacket(keys_type, key.payload, key.is_first, key.frames_ago * PHONE_FRAME_SAMPLES)
 
     def taken(self) -> None:
-        """The call is up, on both sides: audio must come now. What was heard before was ring-back."""
+        """The call is up, on both sides: audio must come now. The audio before was ring-back."""
         self._inbound.clear()
         if not self._connected.is_set() and not self._end_reason:
             self._late = self._loop.call_later(CONNECT_TIMEOUT_S, self.end, "lost")

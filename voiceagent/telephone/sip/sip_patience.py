@@ -1,4 +1,4 @@
-"""How long a SIP line waits for the gateway and for those who call or are called."""
+"""The time limits of a SIP line, for the gateway and for the people on its calls."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SipPatience:
-    """The waits of one line, in seconds."""
+    """The limits of one line, in seconds."""
 
     connect_s: float = 5.0
     """Longest wait for a connection to Janus."""

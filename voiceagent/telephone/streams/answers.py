@@ -29,7 +29,7 @@ def texml(url: str, after: str) -> tuple[str, str]:
 
 
 def plivo_xml(url: str, after: str) -> tuple[str, str]:
-    """Plivo's `<Stream>`. What stands behind it is run once the stream has ended, as `keepCallAlive` is set."""
+    """Plivo's `<Stream>`. Plivo runs the elements behind it once the stream has ended, because `keepCallAlive` is set."""
     attributes = 'bidirectional="true" keepCallAlive="true" contentType="audio/x-mulaw;rate=8000"'
     return XML, f"{_HEAD}<Response><Stream {attributes}>{escape(url)}</Stream>{_redirect(after)}</Response>"
 

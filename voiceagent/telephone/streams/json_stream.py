@@ -54,7 +54,7 @@ _ENCODINGS = {
 
 @dataclass(frozen=True, slots=True)
 class FieldMap:
-    """The names of one vendor. Where there are several, they are tried in order, because vendors rename fields."""
+    """The names of one vendor. Several names are tried in order, because vendors rename fields."""
 
     stream_id: str = "streamSid"
     names_stream: bool = True

@@ -102,7 +102,8 @@ class Switchboard:
         return web.Response(text=body, content_type=kind)
 
     def _comes_back(self, found: StreamEnd, outcome: str, now_s: float) -> bool:
-        """Nobody took a call over. Whether its stream may come: a vendor that got no answer asks again, and gets the same."""
+        """Nobody took a call over. Returns True if its stream may come: a vendor that got no answer asks again, and gets the
+        same."""
         if not found.back:
             log.warning("a transfer of %s failed (%s); the agent takes the call again", found.vendor, outcome)
             found.back = self._tickets.issue(found.vendor, _back(found), now_s)

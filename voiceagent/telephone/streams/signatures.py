@@ -1,5 +1,5 @@
-"""Checks who sent a webhook, by each vendor's documents. All compare in constant time. Where a time is signed,
-what is older than five minutes is refused. Not every vendor signs the query of the URL: `Vendor.signs_query` says which do."""
+"""Checks who sent a webhook, by each vendor's documents. All compare in constant time. Webhooks with a signed time are refused
+when they are older than five minutes. Not every vendor signs the query of the URL: `Vendor.signs_query` says which do."""
 
 from __future__ import annotations
 

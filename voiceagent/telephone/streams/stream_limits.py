@@ -1,4 +1,4 @@
-"""The limits of the telephone streams: how long a peer may take, and how much of it is taken at once."""
+"""The limits of the telephone streams: the time that a peer may take, and the number of connections at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class StreamLimits:
     """The limits of all streams of a server; times are seconds."""
 
     ticket_s: float = 60.0
-    """How long after its webhook a stream may come."""
+    """Longest wait for a stream after its webhook."""
     start_s: float = 10.0
     """Longest wait for the begin of a connection's call."""
     silence_s: float = 20.0

@@ -1,5 +1,5 @@
-"""Briefs the colleague of a warm transfer: sums the conversation up by the language model and says it in the agent's voice. What
-the colleague hears is not part of the conversation: the history holds only what the caller heard."""
+"""Briefs the colleague of a warm transfer: sums the conversation up by the language model and says it in the agent's voice. The
+words to the colleague are not part of the conversation: the history holds only what the caller heard."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The transfer of a caller to a person: because they asked for one or pressed the key for it, or because the language model
-called the tool `transfer`. Where nobody takes the call, the turn engine gets an event and the agent goes on."""
+called the tool `transfer`. If nobody takes the call, the turn engine gets an event and the agent goes on."""
 
 from __future__ import annotations
 

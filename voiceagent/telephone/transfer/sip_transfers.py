@@ -50,7 +50,7 @@ class SipTransfers:
         """The outcome of the REFER: empty, or its failure."""
 
     async def transfer(self, leg: SipLeg, name: str, briefing: ColleagueBriefing) -> str:
-        """Transfer a leg's call to somebody of the settings. Returns the reason of a failure, or nothing. Where one transfer runs
+        """Transfer a leg's call to somebody of the settings. Returns the reason of a failure, or nothing. If a transfer runs
         already, its outcome is returned: a caller may ask for a person while the agent connects them."""
         target = self._targets.get(name)
         if target is None:

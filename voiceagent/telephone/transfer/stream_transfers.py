@@ -103,8 +103,8 @@ class StreamTransfer:
         self._transfers.ended(self._ticket, time.monotonic())
 
     def prepare(self, name: str, facts: CallFacts) -> str:
-        """Have the vendor dial somebody of the settings once the stream ends; why that cannot be, or nothing. Whether they take
-        the call comes with the vendor's next question."""
+        """Have the vendor dial somebody of the settings once the stream ends; why that cannot be, or nothing. The vendor's next
+        question reports whether they took the call."""
         target = self._targets.get(name)
         if target is None:
             return f"there is nobody called {name!r}"
