@@ -46,7 +46,7 @@ _AROUND = 2
 
 @dataclass(frozen=True, slots=True)
 class Beep:
-    """One that is over."""
+    """A beep that is over."""
 
     hz: float
     duration_ms: int

@@ -44,7 +44,7 @@ PARTIAL_SHARE = 0.3
 """The share of a caller's speaking time that partial decodes may take. If a decode costs much, or waits for those of other calls,
 the next one comes later."""
 OVERLAP_SHARE = 0.6
-"""The same share for speech over the agent, where the first words are urgent."""
+"""`PARTIAL_SHARE` for speech over the agent, where the first words are urgent."""
 OVERLAP_INTERVAL_MS = 80.0
 """The shortest interval between partial decodes for speech over the agent."""
 OVERLAP_FROM_MS = 140.0

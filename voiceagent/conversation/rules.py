@@ -157,8 +157,8 @@ class Rules(Struct, frozen=True, forbid_unknown_fields=True):
     instructions: str = ""
     phrases: Phrases = Phrases()
     prompts: Mapping[str, str] = {}
-    """Texts for the language model besides the instructions, by the fields of `Prompts`. Those of the caller's language stand in
-    for missing ones."""
+    """Texts for the language model besides the instructions, by the fields of `Prompts`. The texts of the caller's language
+    stand in for missing ones."""
     limits: Limits = Limits()
     tools: Mapping[str, ToolRule] = {}
     """The tools' rules, by name. A tool without a rule counts as one with external effect."""

@@ -15,7 +15,7 @@ SPEECH_MS = 800.0
 MOST_TIMES = 3
 """Speech without words begins the silence anew only within this many silence times since the last words."""
 MOST_TURN_TIMES = 10
-"""The same for speech that sounds like a turn where there is a judge by ear."""
+"""`MOST_TIMES` for speech that sounds like a turn to a judge by ear."""
 NOISE_MS = 10_000.0
 """An utterance in which no word was understood for so long may be noise that never ends."""
 

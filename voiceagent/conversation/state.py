@@ -94,7 +94,7 @@ class SpeculativeToolCall(Struct, frozen=True):
     speculative_id: int
     name: str
     arguments: str
-    """As `tools.normalised` writes them."""
+    """Written by `tools.normalised`."""
     started_ms: float
     output: str | None = None
     """None while it runs."""

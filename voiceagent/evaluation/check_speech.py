@@ -73,7 +73,7 @@ class SpeechEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str = ""
     """The text of a perfect transcript."""
     spoken: str = ""
-    """The same in words only, for the synthesiser."""
+    """`text` in words only, for the synthesiser."""
     voice: str = ""
     words_per_minute: int = 170
     pitch: int = 50

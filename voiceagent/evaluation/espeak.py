@@ -60,7 +60,7 @@ class PhonemeMark:
 
 @dataclass(frozen=True, slots=True)
 class SynthesisedText:
-    """One synthesised text."""
+    """A text and its synthesised audio."""
 
     samples: npt.NDArray[np.int16]
     """Mono audio at `sample_rate_hz`."""

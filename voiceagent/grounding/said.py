@@ -159,7 +159,7 @@ class Checked:
     mended: bool = False
 
     def without(self, names: Sequence[str]) -> Checked:
-        """The same, without some arguments."""
+        """A copy without some arguments."""
         left = {name: value for name, value in self.arguments.items() if name not in names}
         return Checked(left, (), self.mended or len(left) < len(self.arguments))
 

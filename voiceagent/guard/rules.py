@@ -36,7 +36,8 @@ class RuleGuard(Guard):
         return at_once(self.output_steps(said, window, last=last))
 
     def output_steps(self, said: str, window: str, *, last: bool) -> Steps:
-        """The same with pauses. The earlier text was allowed, so a hit in both together reaches into the window."""
+        """The steps of `check_output`, for checks that pause. The earlier text was allowed, so a hit in both together reaches
+        into the window."""
         verdict = yield from self._steps(said + window, last=last)
         return Verdict(hold=min(verdict.hold, len(window))) if verdict.hold else verdict
 
@@ -45,7 +46,7 @@ class RuleGuard(Guard):
         return at_once(self.input_steps(text))
 
     def input_steps(self, text: str) -> Steps:
-        """The same with pauses."""
+        """The steps of `check_input`."""
         return self._steps(text, last=True)
 
     def _steps(self, text: str, *, last: bool) -> Steps:

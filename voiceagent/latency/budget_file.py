@@ -1,6 +1,6 @@
 """Reads `latency_budgets.yaml`: a mapping of profiles to stages to percentiles, each limit a number with its unit. A profile may
-extend one above it, or a shipped one, and then names only what differs. So does `profile/leg`, for the calls of a leg. Nothing is
-guessed: each mistake is a ConfigError that names the file, the line and what was expected there."""
+extend one above it, or a shipped one, and then names only what differs. `profile/leg` does the same for the calls of a leg.
+Nothing is guessed: each mistake is a ConfigError that names the file, the line and what was expected there."""
 
 from __future__ import annotations
 

@@ -28,9 +28,9 @@ PATIENCE_REGAINED = 0.2
 
 
 def audio_meter() -> Meter:
-    """The meter of one connection, in seconds of audio. Audio comes at the pace of the clock, except what a network held back and
-    then delivers at once. A faster sender is cut to that pace, and a sender that goes on is an abuser. So is one whose timestamps
-    leap: each leap is a pause that would be filled with silence."""
+    """The meter of one connection, in seconds of audio. Audio comes at the pace of the clock, except what a network held back
+    and then delivers at once. A faster sender is cut to that pace, and a sender that goes on is an abuser. A sender whose
+    timestamps leap is one, too: each leap is a pause that would be filled with silence."""
     return Meter(TokenBucket(CLOCK_DRIFT, BURST_S), TokenBucket(PATIENCE_REGAINED, PATIENCE_S))
 
 

@@ -62,5 +62,5 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return (*self.specs.items(), *(("turn", spec) for spec in self.turn))
 
     def with_specs(self, specs: Mapping[Kind, EngineSpec]) -> Profile:
-        """The same with other engines."""
+        """This profile with other engines."""
         return msgspec.structs.replace(self, stt=specs["stt"], llm=specs["llm"], tts=specs["tts"])

@@ -36,7 +36,7 @@ class StreamOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A pause this long behind a sentence is a cut: the sentence is committed, and later audio is decoded without the
     sentence's."""
     cut_pause_ms: NotNegative = 1000.0
-    """The same in the middle of a sentence."""
+    """`sentence_pause_ms` in the middle of a sentence."""
     trim_after_s: Positive = 12.0
     """A longer window drops the audio of its committed words."""
     max_buffer_s: Positive = 120.0
@@ -90,5 +90,5 @@ class ExpectsValues(Protocol):
     """An optional ability of a recogniser: it hears a value better where it knows the question."""
 
     def expecting(self, value: ExpectedValue) -> SttEngine:
-        """The same recogniser, for an utterance that may be such a value."""
+        """This recogniser, for an utterance that may be such a value."""
         ...

@@ -16,7 +16,7 @@ Q.24)."""
 MAX_LOST = 3
 """A packet that is so few further on in the sequence is not of the next press: a release and a pause lie between."""
 MAX_LOST_CHANGING = 8
-"""The same for a sender whose timestamps change, if no audio came between."""
+"""`MAX_LOST` for a sender whose timestamps change, if no audio came between."""
 RELEASES = 560
 """The slack of a release that comes again: its timestamp moves on, its duration does not."""
 LEAST_STEP = 120

@@ -23,7 +23,7 @@ OPEN = frozenset({quantities.PREFIX, names.PLACE})
 
 
 def english_forms(*, day_first: bool) -> tuple[tuple[Form, ...], tuple[Form, ...]]:
-    """Those that begin with a digit or a sign, and those that begin with a letter."""
+    """The forms that begin with a digit or a sign, and the forms that begin with a letter."""
     addresses = ((_EMAIL, _address), (_WEB, _address))
     return (*addresses, *_timed(day_first=day_first), *_named_numbers(), *_counted(day_first=day_first)), (
         *addresses,

@@ -40,13 +40,13 @@ def cardinal(number: str) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def ordinal(number: int) -> str:
-    """As in a rank or a day: "twenty-first"."""
+    """A number as a rank or a day: "twenty-first"."""
     return str(num2words(number, to="ordinal")).replace(",", "")
 
 
 @functools.lru_cache(maxsize=1024)
 def year(number: int) -> str:
-    """As in a date: "nineteen eighty-four", "two thousand and five"."""
+    """A year as in a date: "nineteen eighty-four", "two thousand and five"."""
     return str(num2words(number, to="year"))
 
 

@@ -35,7 +35,7 @@ UNITS = {
     for sign, one, many in (entry.split() for entry in _TABLE.replace("\n", "|").split("|"))
 }
 _CAPITALS = {sign.upper(): names for sign, names in UNITS.items() if len(sign) > 1}
-"""As in text in capitals: 5 KM."""
+"""Units of a text in capitals: 5 KM."""
 ALL = {**_CAPITALS, **UNITS}
 UNIT = "(?:" + "|".join(re.escape(unit) for unit in sorted(ALL, key=len, reverse=True)) + r")\.?"
 """A unit; its full stop, if it is an abbreviation, is left where a sentence ends."""

@@ -34,7 +34,8 @@ def failed(sentence: str) -> ToolOutcome:
 
 
 def succeeded(result: object) -> ToolOutcome:
-    """A tool's result. A result that is no object is put under `result`. One that is no JSON, or too long, becomes an error."""
+    """A tool's result. A result that is no object is put under `result`. A result that is no JSON, or too long, becomes an
+    error."""
     if not isinstance(result, dict):
         result = {"result": result}
     try:

@@ -1,5 +1,5 @@
-"""Threads for tools that are plain functions. A function cannot be ended from outside. One that exceeds its time keeps its thread
-until it returns, and is counted until then."""
+"""Threads for tools that are plain functions. A function cannot be ended from outside. A tool that exceeds its time keeps its
+thread until it returns, and is counted until then."""
 
 from __future__ import annotations
 

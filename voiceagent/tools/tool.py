@@ -83,7 +83,7 @@ class ToolError(VoiceAgentError):
 
 
 class Tool(ABC):
-    """One tool."""
+    """A tool that the language model may call."""
 
     name: str
     description: str

@@ -181,8 +181,8 @@ class Language:
     laughs: frozenset[str] = frozenset()
     """Syllables of which laughter is written: "ha", "he"."""
     whole_turns: frozenset[tuple[str, ...]] = frozenset()
-    """Fixed expressions that are a turn by themselves: thanks, farewells, pleasantries, and remarks that close a matter. Those
-    with which people also begin a longer turn are left out: greetings, "yes", "sorry"."""
+    """Fixed expressions that are a turn by themselves: thanks, farewells, pleasantries, and remarks that close a matter.
+    Expressions that also begin a longer turn are left out: greetings, "yes", "sorry"."""
     openers: frozenset[str] = frozenset()
     """Words with which people begin a sentence; alone, such a word is the start of one."""
     unfinished: Mapping[WordClass, frozenset[str]] = field(default_factory=dict)

@@ -16,7 +16,7 @@ Onset = Literal["pause", "duck", "go on"]
 STILL_SPEAKING_MS = 40.0
 """A shorter silence counts as part of a word."""
 SAYING_MORE_MS = 60.0
-"""The same while the reply is hushed: every gap in a word counts then, and the agent would be heard again in it."""
+"""`STILL_SPEAKING_MS` while the reply is hushed: every gap in a word counts then, and the agent would be heard again in it."""
 SURELY_NO_WORDS = 0.1
 """A sound whose chance to be words is below this is no words, however short it is so far."""
 
@@ -47,7 +47,7 @@ class Manners(Struct, frozen=True):
     quiet_ms: float = 650.0
     """After a backchannel that paused the reply, the caller may go on; the agent goes on after this silence."""
     nothing_ms: float = 240.0
-    """The same after a sound without words, which may have been the beginning of some."""
+    """`quiet_ms` after a sound without words, which may have been the beginning of some."""
     hush_after_ms: float = 0.0
     """This much sound hushes the reply for a moment, unless it is unlike words. 0: none does."""
     hush_ms: float = 0.0

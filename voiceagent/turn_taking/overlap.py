@@ -75,8 +75,8 @@ class Overlap:
 
 def classify(overlap: Overlap, language: Language) -> Verdict:
     """Decides whether the agent goes on, yields the floor, or cannot know yet; never `wait` once the caller is silent. While
-    nothing of the reply was heard, there is nothing to listen to or to echo, so any words are the caller's turn. So are any words
-    in a language whose words are not known."""
+    nothing of the reply was heard, there is nothing to listen to or to echo, so any words are the caller's turn. Any words are a
+    turn, too, in a language whose words are not known."""
     words = bare_words(overlap.words)
     undecided: Verdict = "continue" if overlap.silent else "wait"
     if not words or is_echo(words, overlap.may_echo):

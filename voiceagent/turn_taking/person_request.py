@@ -29,7 +29,7 @@ class PersonWords:
     people: str = ""
     """People callers ask for: "operator|real person"."""
     alone: str = ""
-    """Those of them who are asked for by naming them and nothing else: "operator, please"."""
+    """The people whose mere name is a request for them: "operator, please"."""
     between: str = ""
     """Words that may stand before a person: articles, adjectives."""
     requests: str = ""

@@ -69,8 +69,8 @@ class Job:
 
     @property
     def due_s(self) -> float:
-        """The time when its next token is due, on `time.monotonic`. That is when it was asked for, or before its speech pauses.
-        The job that is due first goes first (earliest deadline first, Liu and Layland 1973)."""
+        """The time when its next token is due, on `time.monotonic`. It is due when it was asked for, or before its speech
+        pauses. The job that is due first goes first (earliest deadline first, Liu and Layland 1973)."""
         return self._wanted_s + PIECE_S * max(0, self.pieces - FIRST_PIECES)
 
     def give(self, token: int | EngineError | None) -> None:

@@ -86,7 +86,7 @@ class FallbackEngine(LlmEngine):
         return await self._now.kv_capacity()
 
     async def check(self) -> None:
-        """See `llm.engine.check`. One of both is enough."""
+        """See `llm.engine.check`. One working model is enough."""
         try:
             await check(self.first)
         except EngineError:

@@ -73,7 +73,7 @@ class ServerLoad:
         self._asked_s = 0.0
         self._asking = TaskOwner()
         self.value = 0.0
-        """As of the last answer. 0 if there is none."""
+        """The load by the last answer. 0 if there is none."""
         self.failures = 0
         """Requests without an answer."""
 

@@ -1,5 +1,6 @@
-"""A limit on the log: a number of lines of one kind in a period, then one line with the number of further ones. Clients that make
-a server complain cannot fill its disk. That one line always comes: when the period is over, or at the end of the process."""
+"""A limit on the log: a number of lines of one kind in a period, then one line with the number of further ones. Clients that
+make a server complain cannot fill its disk. This one line always comes: when the period is over, or at the end of the
+process."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from voiceagent.task_owner import running
 
 LINES = 5
 TURN_LINES = 100
-"""The same for the lines about turns: each turn has one, on a server that carries many calls too."""
+"""The limit of the lines about turns: each turn has one, also on a server that carries many calls."""
 EVERY_S = 10.0
 MAX_KINDS = 256
 

@@ -106,7 +106,7 @@ class Metrics(Collector):
         _count(self.connections_let_go, reason)
 
     def log_left_out(self, lines: int) -> None:
-        """That many log lines were left out."""
+        """Count log lines that were left out."""
         self.log_lines_left_out += lines
 
     def turn(self, report: TurnReport, missed: Iterable[Stage]) -> None:

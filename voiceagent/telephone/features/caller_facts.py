@@ -18,7 +18,7 @@ UNSEEN = ("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp")
 
 
 class CallerFacts(PhoneFeature):
-    """The facts of one call."""
+    """Tells the language model the facts of a call."""
 
     def __init__(self, facts: CallFacts) -> None:
         self._facts = facts

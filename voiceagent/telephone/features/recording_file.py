@@ -22,7 +22,7 @@ PAGE_US = 1_000_000
 
 
 class RecordingFile(Protocol):
-    """One that is being written."""
+    """A file that is being written."""
 
     def write(self, pcm: NDArray[np.int16]) -> None:
         """Add shape (samples, 2). Raises OSError."""

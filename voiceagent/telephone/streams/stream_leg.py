@@ -32,7 +32,7 @@ from voiceagent.token_bucket import Meter, TokenBucket
 log = logging.getLogger(__name__)
 
 PAUSE_S = 0.5
-"""That `w` among keys stands for."""
+"""The pause that `w` among keys stands for."""
 MAX_MALFORMED = 20
 MALFORMED_FORGIVEN_PER_S = 0.1
 """Messages that cannot be read are left out. More than 20 at once, or in the long run more than one in 10 s, end the call."""

@@ -17,7 +17,7 @@ from voiceagent.telephone.streams.stream import Stream
 
 @dataclass(frozen=True, slots=True)
 class Vendor:
-    """One of them."""
+    """A vendor and its dialect."""
 
     secret: str
     """The environment variable with the secret that signs its webhooks."""
