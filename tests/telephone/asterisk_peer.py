@@ -7,7 +7,6 @@ import asyncio
 import base64
 import json
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -15,7 +14,7 @@ from urllib.parse import urlencode
 import aiohttp
 import numpy as np
 
-from tests.telephone.peers import CALLED, CALLER
+from tests.telephone.peers import CALLED, CALLER, CallersSide
 from voiceagent.audio import g711
 
 PASSWORD = "asterisk:let-me-in-if-you-please"
@@ -29,8 +28,8 @@ def basic(password: str) -> dict[str, str]:
 
 
 @dataclass
-class AsteriskPeer:
-    """One call. `async with` it; `say` speaks, `heard` is what was played to the caller."""
+class AsteriskPeer(CallersSide):
+    """One call. `async with` it."""
 
     session: aiohttp.ClientSession
     server_url: str
@@ -98,30 +97,10 @@ class AsteriskPeer:
             if isinstance(error, Exception) and not isinstance(error, ConnectionError):
                 raise error
 
-    def say(self, pcm: np.ndarray) -> None:
-        """Speak, at the call's rate."""
-        size = self.rate_hz // 50
-        self._microphone.extend(np.pad(pcm, (0, -len(pcm) % size)).reshape(-1, size))
-
     async def press(self, keys: str) -> None:
         """Keys of the telephone."""
         for key in keys:
             await self._tell("DTMF_END", digit=key, channel_id="pbx1-123456789.999")
-
-    async def wait(self, condition: Callable[[], bool]) -> None:
-        """Until something has come of which `condition` is true."""
-        async with asyncio.timeout(self.patience_s):
-            while not condition():
-                self._changed.clear()
-                await self._changed.wait()
-
-    def heard_pcm(self, since: float = 0.0) -> np.ndarray:
-        """What was played from then on, without the pauses between."""
-        return np.concatenate([np.zeros(0, np.int16), *(pcm for at, pcm in self.heard if at >= since)])
-
-    def is_quiet(self, seconds: float) -> bool:
-        """Whether the caller has heard nothing for so long."""
-        return not self._queue and bool(self.heard) and asyncio.get_running_loop().time() - self.heard[-1][0] >= seconds
 
     async def _tell(self, event: str, **fields: Any) -> None:
         if self.is_json:

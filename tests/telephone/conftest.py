@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -91,15 +91,6 @@ class EchoCall:
     def hang_up(self, reason: str) -> None:
         if not self._end.done():
             self._end.set_result(reason)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Return once it holds; fails after 3 s."""
-    for _ in range(600):
-        if condition():
-            return
-        await asyncio.sleep(0.005)
-    pytest.fail("it did not come true")
 
 
 class EchoServer:

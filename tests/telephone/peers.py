@@ -172,9 +172,44 @@ class _Queued:
     mark: str = ""
 
 
+class CallersSide:
+    """What a vendor's peer speaks and hears: `say` speaks, `heard` is what was played to the caller."""
+
+    patience_s: float
+    heard: list[tuple[float, np.ndarray]]
+    """When a piece of 20 ms was played, in seconds of the loop, and its samples at the call's rate."""
+    _queue: deque[Any]
+    _microphone: deque[np.ndarray]
+    _changed: asyncio.Event
+
+    @property
+    def rate_hz(self) -> int:
+        raise NotImplementedError
+
+    def say(self, pcm: np.ndarray) -> None:
+        """Speak, at the call's rate."""
+        size = self.rate_hz // 50
+        self._microphone.extend(np.pad(pcm, (0, -len(pcm) % size)).reshape(-1, size))
+
+    async def wait(self, condition: Callable[[], bool]) -> None:
+        """Until something has come of which `condition` is true."""
+        async with asyncio.timeout(self.patience_s):
+            while not condition():
+                self._changed.clear()
+                await self._changed.wait()
+
+    def heard_pcm(self, since: float = 0.0) -> np.ndarray:
+        """What was played from then on, without the pauses between."""
+        return np.concatenate([np.zeros(0, np.int16), *(pcm for at, pcm in self.heard if at >= since)])
+
+    def is_quiet(self, seconds: float) -> bool:
+        """Whether the caller has heard nothing for so long."""
+        return not self._queue and bool(self.heard) and asyncio.get_running_loop().time() - self.heard[-1][0] >= seconds
+
+
 @dataclass
-class Peer:
-    """One call. `async with` it; `say` speaks, `heard` is what was played to the caller."""
+class Peer(CallersSide):
+    """One call. `async with` it."""
 
     session: aiohttp.ClientSession
     server_url: str
@@ -187,7 +222,6 @@ class Peer:
     acknowledges: bool = True
     patience_s: float = 6.0
     heard: list[tuple[float, np.ndarray]] = field(default_factory=list)
-    """When a piece of 20 ms was played, in seconds of the loop, and its samples at the call's rate."""
     marks_played: list[str] = field(default_factory=list)
     marks_cleared: list[str] = field(default_factory=list)
     clears: list[float] = field(default_factory=list)
@@ -279,19 +313,6 @@ class Peer:
             message["extra_headers"] = ";".join(f"{name}={value}" for name, value in self.parameters.items())
             return [message]
         return [{"event": "connected", "protocol": "Call", "version": "1.0.0"}, message]
-
-    def say(self, pcm: np.ndarray) -> None:
-        """Speak, at the call's rate."""
-        size = self.rate_hz // 50
-        padded = np.pad(pcm, (0, -len(pcm) % size))
-        self._microphone.extend(padded.reshape(-1, size))
-
-    async def wait(self, condition: Callable[[], bool]) -> None:
-        """Until something has come of which `condition` is true."""
-        async with asyncio.timeout(self.patience_s):
-            while not condition():
-                self._changed.clear()
-                await self._changed.wait()
 
     async def press(self, keys: str) -> None:
         """Keys of the telephone."""
@@ -416,11 +437,3 @@ class Peer:
                 self._changed.set()
             due += FRAME_S
             await asyncio.sleep(max(0.0, due - loop.time()))
-
-    def heard_pcm(self, since: float = 0.0) -> np.ndarray:
-        """What was played from then on, without the pauses between."""
-        return np.concatenate([np.zeros(0, np.int16), *(pcm for at, pcm in self.heard if at >= since)])
-
-    def is_quiet(self, seconds: float) -> bool:
-        """Whether the caller has heard nothing for so long."""
-        return not self._queue and bool(self.heard) and asyncio.get_running_loop().time() - self.heard[-1][0] >= seconds

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from tests.server_process import complaints
-from tests.telephone.conftest import EchoServer, until
+from tests.telephone.conftest import EchoServer
+from tests.telephone.sip_parts import until
 from tests.telephone.test_streams import fill, loud, peak_hz, tone
 from voiceagent.errors import ConfigError, MediaError
 from voiceagent.server.http.app import CALLS, DRAINING, READINESS

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from tests.speech import said
-from tests.telephone.conftest import EchoServer, until
+from tests.telephone.conftest import EchoServer
 from tests.telephone.peers import CALLED, CALLER, SECRETS, Peer, ask, stream_path, webhook
+from tests.telephone.sip_parts import until
 from voiceagent.audio import voice_processing
 from voiceagent.audio.levels import dbfs
 from voiceagent.audio.resample import resample

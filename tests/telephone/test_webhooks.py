@@ -10,8 +10,9 @@ from urllib.parse import parse_qsl, urlencode
 
 import pytest
 
-from tests.telephone.conftest import EchoServer, until
+from tests.telephone.conftest import EchoServer
 from tests.telephone.peers import CALLED, CALLER, SECRETS, Request, ask, stream_path, vonage_get, webhook
+from tests.telephone.sip_parts import until
 from tests.telephone.test_foreign import received
 from tests.telephone.test_refusals import forgeries, status_of_stream
 from voiceagent.server.http.app import CALLS
