@@ -23,7 +23,6 @@ from voiceagent.resources import bundled_models_dir
 
 Run = Callable[..., Outcome]
 
-GOOD_AGENT = "name: Test\n"
 
 
 def refused(outcome: Outcome, *said: str) -> None:

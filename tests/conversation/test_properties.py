@@ -434,7 +434,6 @@ def test_a_reply_begins_at_most_once_with_what_is_known_while_a_tool_runs(
 some_time = st.just(0.0)
 some_id = st.integers(0, 4)
 some_text = st.sampled_from(TEXTS)
-some_tool = st.sampled_from(sorted(TOOLS))
 any_event = st.one_of(
     st.builds(ev.CallStarted, some_time),
     st.builds(ev.SpeechStarted, some_time, some_id, some_time),

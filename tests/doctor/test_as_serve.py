@@ -23,7 +23,6 @@ from voiceagent.settings.agent import load_agent
 
 Run = Callable[..., Outcome]
 KEY = "the-key-of-the-server"
-MULTILINGUAL_EARS = "stt: {path: ears}\n"
 
 
 @pytest.fixture(autouse=True)

@@ -239,7 +239,6 @@ class Peer(CallersSide):
     close_code: int | None = None
     answer: str = ""
     """To the webhook. Where it is there before, the call is begun with it."""
-    close_reason: str = ""
 
     @property
     def rate_hz(self) -> int:
