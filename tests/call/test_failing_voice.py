@@ -93,7 +93,7 @@ async def heard(plan: Sequence[Planned], replies: int = 1) -> Heard:
             while (speaking._worker is not None and not speaking._worker.done()) or send():
                 send()
                 await asyncio.sleep(0)
-            speaking.finish(number)
+            playout.finish(number)
     assert playout.queued_ms == 0
     return found
 

@@ -24,7 +24,6 @@ from voiceagent.resources import bundled_models_dir
 Run = Callable[..., Outcome]
 
 
-
 def refused(outcome: Outcome, *said: str) -> None:
     """The outcome is one line that says all of `said`."""
     assert outcome.code in (1, 2)

@@ -394,11 +394,11 @@ class Call:
             case act.Speak():
                 self._speaking.speak(action)
             case act.PauseReply(reply_id):
-                self._speaking.pause(reply_id)
-            case act.ResumeReply():
-                self._speaking.resume(action)
-            case act.Attenuate():
-                self._speaking.attenuate(action)
+                self._leg.playout.pause(reply_id)
+            case act.ResumeReply(reply_id, clause, from_ms):
+                self._leg.playout.resume(reply_id, clause, from_ms)
+            case act.Attenuate(reply_id, gain_db):
+                self._leg.playout.attenuate(reply_id, gain_db)
             case act.Attend(utterance_id):
                 self._hearing.attend(utterance_id)
             case act.EndClauseAt():
@@ -407,7 +407,7 @@ class Call:
                 self.tasks.cancel(owner(reply_id), [lookup_owner(reply_id, call_id) for call_id in keeps])
                 self._speaking.cancel(reply_id)
             case act.ReplyEnded(reply_id):
-                self._speaking.finish(reply_id)
+                self._leg.playout.finish(reply_id)
             case act.SetTimer(name, due_ms):
                 self._set_timer(name, due_ms)
             case act.ClearTimer(name):

@@ -68,18 +68,6 @@ class Speaking:
         if self._worker is None or self._worker.done():
             self._worker = self._tasks.start(owner(action.reply_id), self._work(self._waiting))
 
-    def pause(self, reply_id: int) -> None:
-        """Send no audio of the reply for now."""
-        self._playout.pause(reply_id)
-
-    def attenuate(self, action: act.Attenuate) -> None:
-        """Change the reply's level, or restore it."""
-        self._playout.attenuate(action.reply_id, action.gain_db)
-
-    def resume(self, action: act.ResumeReply) -> None:
-        """Send the reply from where it was paused, or from the beginning of the cut word."""
-        self._playout.resume(action.reply_id, action.clause, action.from_ms)
-
     def end_clause(self, action: act.EndClauseAt) -> None:
         """Send nothing of the clause after the end of a word."""
         self._playout.end_clause(action.reply_id, action.clause, action.end_ms)
@@ -90,10 +78,6 @@ class Speaking:
         _, clause, played_ms = self._playout.cancel(reply_id)
         self._left.set()
         self._post(ev.PlayoutStopped(self._clock.now_ms(), reply_id, clause, played_ms))
-
-    def finish(self, reply_id: int) -> None:
-        """The reply ended. Its ledger is no longer needed."""
-        self._playout.finish(reply_id)
 
     async def _work(self, waiting: deque[act.Speak]) -> None:
         while waiting:

@@ -64,10 +64,10 @@ class SipCall:
         self._settings = settings
         self._tasks = tasks
         self._on_idle = on_idle
-        self._transfers = SipTransfers(settings.targets, self._refer, call_colleague, tasks, patience.accept_s)
+        self._transfers = SipTransfers(settings.targets, self._refer, call_colleague, tasks)
         level = settings.comfort_noise_dbov
         noise = ComfortNoise(level, CLOCK_HZ) if level is not None else None
-        self._options = SipLegOptions(ports, noise, self._transfers if settings.transfers else None, patience.silence_s)
+        self._options = SipLegOptions(ports, noise, self._transfers if settings.transfers else None, patience)
         self._outcome: asyncio.Future[None] | None = None
         self._is_up = False
         self._has_media = False

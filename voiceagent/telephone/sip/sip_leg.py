@@ -33,7 +33,7 @@ from voiceagent.telephone.sip import description as gateway_description
 from voiceagent.telephone.sip.audio import LateEncoder
 from voiceagent.telephone.sip.description import KEYS_TYPE, PCMA, PCMU, PhoneAudio
 from voiceagent.telephone.sip.ears import Bridge, SipEars
-from voiceagent.telephone.sip.sip_patience import SIP_PATIENCE
+from voiceagent.telephone.sip.sip_patience import SIP_PATIENCE, SipPatience
 from voiceagent.telephone.telephone_events import CLOCK_HZ, KeyWriter
 from voiceagent.telephone.transfer.interface import NO_TRANSFERS, ColleagueBriefing
 
@@ -68,8 +68,7 @@ class SipLegOptions:
     """The noise that is heard while nobody speaks, at 8 kHz; None: silence."""
     transfers: LegTransfers | None = None
     """None where the line knows nobody."""
-    silence_s: float = SIP_PATIENCE.silence_s
-    """See `SipPatience`."""
+    patience: SipPatience = SIP_PATIENCE
 
 
 class SipLeg(PhoneLeg):
@@ -78,13 +77,13 @@ class SipLeg(PhoneLeg):
     def __init__(self, facts: CallFacts, release: Release, options: SipLegOptions) -> None:
         super().__init__(facts)
         self.local_sdp = ""
+        self.patience = options.patience
         self.over: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Done once the connection has ended: why."""
         self._release = release
         self._ports = options.ports
         self._comfort_noise = options.comfort_noise
         self._transfers = options.transfers
-        self._silence_s = options.silence_s
         self._keys = KeyWriter()
         self._encoder = LateEncoder(self._beside)
         self._voice = PacedAudio(self._next_frame, sent=self._on_sent, encoder=self._encoder, plays=self.cleaner.played)
@@ -188,8 +187,8 @@ class SipLeg(PhoneLeg):
     def _look(self, now_s: float) -> None:
         if self._ears.is_held:
             self._ears.last_s = now_s
-        if now_s - self._ears.last_s >= self._silence_s:
-            log.warning("a call with %s is lost: no audio came for %g s", self._other_side, self._silence_s)
+        if now_s - self._ears.last_s >= self.patience.silence_s:
+            log.warning("a call with %s is lost: no audio came for %g s", self._other_side, self.patience.silence_s)
             self.end("lost")
 
     @property

@@ -36,15 +36,12 @@ class SipTransfers:
         refer: Callable[[str], Awaitable[None]],
         call_colleague: CallColleague,
         tasks: TaskOwner,
-        accept_s: float,
     ) -> None:
-        """`refer` asks the other side to call an address; raises GatewayError. `call_colleague` uses another handle. `accept_s`
-        is `SipPatience`'s."""
+        """`refer` asks the other side to call an address; raises GatewayError. `call_colleague` uses another handle."""
         self._targets = targets
         self._refer = refer
         self._call_colleague = call_colleague
         self._tasks = tasks
-        self._accept_s = accept_s
         self._running: asyncio.Task[str] | None = None
         self._referred: asyncio.Future[str] | None = None
         """The outcome of the REFER: empty, or its failure."""
@@ -92,7 +89,7 @@ class SipTransfers:
 
     async def _transfer(self, leg: SipLeg, name: str, target: TransferTarget, briefing: ColleagueBriefing) -> str:
         if target.kind == "warm":
-            why = await transfer_warmly(leg, target, briefing, self._call_colleague, self._accept_s)
+            why = await transfer_warmly(leg, target, briefing, self._call_colleague)
         else:
             why = await self._blindly(leg, target.to)
         if why:

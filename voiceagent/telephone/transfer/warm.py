@@ -50,16 +50,15 @@ Raises Problem."""
 
 
 async def transfer_warmly(
-    caller: SipLeg, target: TransferTarget, briefing: ColleagueBriefing, call_colleague: CallColleague, accept_s: float
+    caller: SipLeg, target: TransferTarget, briefing: ColleagueBriefing, call_colleague: CallColleague
 ) -> str:
-    """Have the caller wait, and bridge them with a colleague, who has `accept_s` to press the key that takes the call. Returns
-    why that failed, or nothing."""
+    """Have the caller wait, and bridge them with a colleague; why that failed, or nothing."""
     tone = WaitingTone()
     caller.wait_for_colleague(Bridge(_nothing, lambda voice: tone.take(may_sound=not voice.any()), _no_key))
     why = "the call ended."
     try:
         async with running(briefing.summary(), "summary of a transfer") as summary:
-            why = await _bridged(caller, target, call_colleague, briefing, summary, accept_s)
+            why = await _bridged(caller, target, call_colleague, briefing, summary)
     except Problem as problem:
         why = str(problem)
     finally:
@@ -76,14 +75,13 @@ async def _bridged(
     call_colleague: CallColleague,
     briefing: ColleagueBriefing,
     summary: asyncio.Task[str],
-    accept_s: float,
 ) -> str:
     """Call the colleague, and wait until both are bridged; why they are not, or nothing. Raises Problem."""
     made: list[ColleagueCall] = []
 
     def start_call(leg: Leg, call_id: str, session: dict[str, object]) -> ColleagueCall:
         assert isinstance(leg, SipLeg)
-        made.append(ColleagueCall(caller, leg, target, briefing, summary, accept_s))
+        made.append(ColleagueCall(caller, leg, target, briefing, summary))
         return made[-1]
 
     try:
@@ -103,13 +101,7 @@ class ColleagueCall:
     of its own."""
 
     def __init__(
-        self,
-        caller: SipLeg,
-        colleague: SipLeg,
-        target: TransferTarget,
-        briefing: ColleagueBriefing,
-        summary: asyncio.Task[str],
-        accept_s: float,
+        self, caller: SipLeg, colleague: SipLeg, target: TransferTarget, briefing: ColleagueBriefing, summary: asyncio.Task[str]
     ) -> None:
         self.outcome: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Empty once both are bridged, else why they are not."""
@@ -118,7 +110,6 @@ class ColleagueCall:
         self._target = target
         self._briefing = briefing
         self._summary = summary
-        self._accept_s = accept_s
         self._stop: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._given_up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -205,7 +196,7 @@ class ColleagueCall:
         if not self._target.accept_key:
             return ""
         try:
-            async with asyncio.timeout(self._accept_s):
+            async with asyncio.timeout(self._colleague.patience.accept_s):
                 return await asyncio.shield(self._answer)
         except TimeoutError:
             return f"they did not press {self._target.accept_key} to take the call."
