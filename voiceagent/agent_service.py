@@ -121,7 +121,7 @@ class AgentService:
             calls = self.agent.admission.max_calls
             self.tell(Weakness(f"media.ports has {len(ports.ports)} ports for {calls} calls", "widen it"))
         limits = self.budgets.of(self.agent.profile)
-        tools = ToolSet.from_config(self.agent.tools, self.agent.base_dir, metrics.tool_ended)
+        tools = ToolSet.from_config(self.agent.tools, self.agent.base_dir, metrics.tools.add)
 
         async def answer(offer: str) -> tuple[Leg, str]:
             return await WebRtcLeg.answer(offer, private_candidates=self.agent.ice.private_candidates, ports=ports)
@@ -157,7 +157,7 @@ class AgentService:
         """The engines and everything else that calls share, from the start of the server to its end."""
         await asyncio.to_thread(keep_private, data_dir())
         sources = await asyncio.to_thread(
-            Sources.from_config, self.agent.context, self.agent.base_dir, data_dir(), metrics.context_asked
+            Sources.from_config, self.agent.context, self.agent.base_dir, data_dir(), metrics.context.add
         )
         guards = await asyncio.to_thread(load_guards, self.agent.guard, self.agent.base_dir, self.agent.language)
         known = registry_of(self.agent)

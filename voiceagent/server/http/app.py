@@ -230,7 +230,7 @@ async def _offer(request: web.Request) -> web.Response:
                 offer, session, start_call, request[CLIENT], lambda: is_connected(request) and not draining.reason
             )
     except Problem as problem:
-        calls.metrics.call_refused(problem.code)
+        calls.metrics.calls_refused.add(problem.code)
         raise
     headers = {"Location": f"/v1/realtime/calls/{call_id}", hdrs.CONTENT_TYPE: "application/sdp"}
     return web.Response(status=201, body=sdp.encode(), headers=headers)

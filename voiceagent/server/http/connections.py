@@ -43,7 +43,7 @@ class Connections:
     def admit(self, connection: HttpConnection) -> bool:
         """Take a new connection. When all places are taken, it takes the place of another; False when all others are at work."""
         if self._count >= self.most and not self.make_room():
-            self._metrics.connection_let_go("full")
+            self._metrics.connections_let_go.add("full")
             return False
         self._by_peer.setdefault(connection.peer, {})[connection] = None
         self._set_count(1)
@@ -57,7 +57,7 @@ class Connections:
             self._requests.popitem(last=False)
         wait_s = max(0.0, (1.0 - bucket.left(now_s)) / REQUESTS_PER_S)
         if wait_s > MAX_WAIT_S:
-            self._metrics.connection_let_go("too_many_requests")
+            self._metrics.connections_let_go.add("too_many_requests")
             return None
         bucket.charge(1.0, now_s)
         return wait_s
@@ -87,7 +87,7 @@ class Connections:
             del self._by_peer[connection.peer]
         self._set_count(-1)
         if reason and reason != ConnectionPhase.IDLE.value:
-            self._metrics.connection_let_go(reason)
+            self._metrics.connections_let_go.add(reason)
 
     async def watch(self) -> None:
         """Close overdue connections, for ever."""

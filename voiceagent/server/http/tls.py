@@ -130,7 +130,7 @@ class Handshakes:
         """Begin the handshake of a connection, or close it if its address begins too many."""
         peer = peer_of(address)
         if not self._bucket(peer).take(1.0, asyncio.get_running_loop().time()):
-            self._metrics.connection_let_go("too_many_handshakes")
+            self._metrics.connections_let_go.add("too_many_handshakes")
             connection.close()
             return
         if self._count >= MAX_HANDSHAKES:
@@ -149,7 +149,7 @@ class Handshakes:
         try:
             await self._connect(connection, context)
         except (OSError, TimeoutError):  # the client has gone, is slow, or speaks no TLS
-            self._metrics.connection_let_go("tls_handshake")
+            self._metrics.connections_let_go.add("tls_handshake")
             connection.close()
         except asyncio.CancelledError:
             connection.close()

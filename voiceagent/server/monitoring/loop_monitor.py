@@ -96,7 +96,7 @@ class LoopMonitor:
 
     def _blocked(self, handle: asyncio.Handle, began_s: float, took_ms: float) -> None:
         where = name_of(handle)
-        self._metrics.loop_blocked(where)
+        self._metrics.blocked.add(where)
         now_s = time.monotonic()
         if now_s - self._logged_s.get(where, -LOG_EVERY_S) < LOG_EVERY_S or len(self._logged_s) >= MAX_LOGGED:
             return

@@ -24,6 +24,23 @@ MAX_LABEL_VALUES = 64
 disable_created_metrics()  # type: ignore[no-untyped-call]  # no time of creation beside each histogram
 
 
+class CountsBy(Counter[str]):
+    """A metric with one label: counts by the label's value. Values beyond `MAX_LABEL_VALUES` are counted as `other`."""
+
+    def __init__(self, label: str, name: str, about: str) -> None:
+        super().__init__()
+        self._about = (name, about, label)
+
+    def add(self, value: str, count: int = 1) -> None:
+        """Count one more of `value`, or more of them."""
+        known = value in self or len(self) < MAX_LABEL_VALUES
+        self[value if known else "other"] += count
+
+    def family(self, more: Mapping[str, int]) -> CounterMetricFamily:
+        """The counts, and `more` of them, as `prometheus_client` writes them."""
+        return _by(*self._about, {**self, **more})
+
+
 class Metrics(Collector):
     """Counters since the server started. Only the event loop's thread writes. Nothing is put into `prometheus_client`'s registry,
     which is the process's own."""
@@ -31,9 +48,9 @@ class Metrics(Collector):
     def __init__(self) -> None:
         self.calls_active = 0
         self.calls_total = 0
-        self.calls_by_leg: Counter[str] = Counter()
-        self.turns_by_leg: Counter[str] = Counter()
-        self.misses_by_leg: Counter[str] = Counter()
+        self.calls_by_leg = CountsBy("leg", "voiceagent_leg_calls_total", "Calls that were answered, by what they came by.")
+        self.turns_by_leg = CountsBy("leg", "voiceagent_leg_turns_total", "Turns that were measured, by leg.")
+        self.misses_by_leg = CountsBy("leg", "voiceagent_leg_turns_missed_total", "Turns with a stage over budget, by leg.")
         self.calls_waiting = 0
         self.call_places = 0
         """The most calls that are carried."""
@@ -44,32 +61,41 @@ class Metrics(Collector):
         self.origins_refused = 0
         self.client_secrets = ClientSecrets()
         """Those of the server."""
-        self.vendors_refused: Counter[str] = Counter()
+        self.vendors_refused = CountsBy("reason", "voiceagent_vendors_refused_total", "Webhooks and streams of vendors refused.")
         self.pressure = 0.0
         """See `Pressure.level`."""
-        self.calls_refused: Counter[str] = Counter()
-        self.calls_ended: Counter[str] = Counter()
+        self.calls_refused = CountsBy("reason", "voiceagent_calls_refused_total", "Offers that were refused.")
+        self.calls_ended = CountsBy("reason", "voiceagent_calls_ended_total", "Calls that are over.")
         self.connections = 0
-        self.connections_let_go: Counter[str] = Counter()
+        self.connections_let_go = CountsBy("reason", "voiceagent_connections_let_go_total", "Those that were closed, by why.")
         self.log_lines_left_out = 0
         self.turns_total = 0
-        self.budget_misses: Counter[str] = Counter()
-        self.queue_drops: Counter[str] = Counter()
+        self.budget_misses = CountsBy("stage", "voiceagent_budget_misses_total", "Stages of turns that were over budget.")
+        self.queue_drops = CountsBy("queue", "voiceagent_queue_drops_total", "Items that a full queue let go of.")
         self.losses = Losses()
         """Counts of the data that the disk did not take."""
-        self.media: Counter[str] = Counter()
-        self.speculative_replies: Counter[str] = Counter()
-        self.speculative_tokens: Counter[str] = Counter()
-        self.tools: Counter[str] = Counter()
-        self.speculative_calls: Counter[str] = Counter()
+        self.media = CountsBy("event", "voiceagent_media_total", "What became of packets and frames, as calls ended.")
+        self.speculative_replies = CountsBy(
+            "outcome", "voiceagent_speculative_replies_total", "Speculative replies, by what became of them."
+        )
+        self.speculative_tokens = CountsBy(
+            "outcome", "voiceagent_speculative_tokens_total", "Tokens of speculative replies until then."
+        )
+        self.tools = CountsBy("outcome", "voiceagent_tool_runs_total", "Runs of tools, by what became of them.")
+        """ok, failed, wrong_arguments, too_slow, too_many or cancelled."""
+        self.speculative_calls = CountsBy(
+            "outcome", "voiceagent_speculative_tool_calls_total", "Tools that ran before their turn was committed."
+        )
         self.speculative_tools_saved_s = 0.0
-        self.context: Counter[str] = Counter()
-        self.judgements: Counter[str] = Counter()
-        self.guarded: Counter[str] = Counter()
-        self.blocked: Counter[str] = Counter()
-        self.failed_replies: Counter[str] = Counter()
-        self.not_understood: Counter[str] = Counter()
-        self.events_out_of_phase: Counter[str] = Counter()
+        self.context = CountsBy("outcome", "voiceagent_context_queries_total", "Questions to sources of context.")
+        """found, nothing, late, failed or busy."""
+        self.judgements = CountsBy("outcome", "voiceagent_judgements_total", "Questions to turn judges.")
+        """told, unknown, failed or too_late."""
+        self.guarded = CountsBy("rule", "voiceagent_guard_hits_total", "What guards kept from being said or read.")
+        self.blocked = CountsBy("where", "voiceagent_loop_blocked_total", "What held the event loop for over 5 ms.")
+        self.failed_replies = CountsBy("code", "voiceagent_failed_replies_total", "Replies that failed.")
+        self.not_understood = CountsBy("answer", "voiceagent_not_understood_total", "Turns heard and not understood.")
+        self.events_out_of_phase = CountsBy("event", "voiceagent_events_out_of_phase_total", "Events that came too late.")
         self.health = EngineHealth()
         self.llm: LlmEngine | None = None
         self.stt: SttEngine | None = None
@@ -91,19 +117,7 @@ class Metrics(Collector):
     def call_ended(self, reason: str) -> None:
         """A call is over; `reason` is a slug."""
         self.calls_active -= 1
-        _count(self.calls_ended, reason)
-
-    def call_refused(self, code: str) -> None:
-        """An offer was refused; `code` is the error's."""
-        _count(self.calls_refused, code)
-
-    def vendor_refused(self, reason: str) -> None:
-        """A webhook or a stream of a telephone vendor was refused; `reason` is a slug."""
-        _count(self.vendors_refused, reason)
-
-    def connection_let_go(self, reason: str) -> None:
-        """A client's connection was closed against its will; `reason` is a slug."""
-        _count(self.connections_let_go, reason)
+        self.calls_ended.add(reason)
 
     def log_left_out(self, lines: int) -> None:
         """Count log lines that were left out."""
@@ -117,7 +131,7 @@ class Metrics(Collector):
         if missed:
             self.misses_by_leg[report.leg] += 1
         for stage in missed:
-            _count(self.budget_misses, stage.value)
+            self.budget_misses.add(stage.value)
         for stage, durations_ms in report.durations_ms().items():
             histogram = self._stages.labels(stage.value)
             for duration_ms in durations_ms:
@@ -125,57 +139,25 @@ class Metrics(Collector):
 
     def speculation_ended(self, outcome: str, tokens: int) -> None:
         """A speculative reply ended: kept, or why not. `tokens` is what it had cost until then."""
-        _count(self.speculative_replies, outcome)
-        _count(self.speculative_tokens, outcome, tokens)
-
-    def reply_failed(self, code: str) -> None:
-        """A reply failed, and the caller heard the apology or nothing; `code` is the error's."""
-        _count(self.failed_replies, code)
-
-    def turn_not_understood(self, answer: str) -> None:
-        """A turn was heard, and no word of it understood. `answer` is what the agent said: see `actions.NotUnderstood`."""
-        _count(self.not_understood, answer)
-
-    def event_out_of_phase(self, event: str) -> None:
-        """An event of this kind came too late, or too early, to change anything: see `machine.TABLE`."""
-        _count(self.events_out_of_phase, event)
-
-    def tool_ended(self, outcome: str) -> None:
-        """A tool's run is over: ok, failed, wrong_arguments, too_slow, too_many or cancelled."""
-        _count(self.tools, outcome)
+        self.speculative_replies.add(outcome)
+        self.speculative_tokens.add(outcome, tokens)
 
     def speculative_tool_ended(self, *, used: bool, saved_ms: float) -> None:
         """A speculative tool call ended: it was used and saved that much time, or it was wasted."""
-        _count(self.speculative_calls, "used" if used else "wasted")
+        self.speculative_calls.add("used" if used else "wasted")
         self.speculative_tools_saved_s += saved_ms / 1000
-
-    def context_asked(self, outcome: str) -> None:
-        """A source of context was asked: found, nothing, late, failed or busy."""
-        _count(self.context, outcome)
-
-    def turn_judged(self, outcome: str) -> None:
-        """A turn judge was asked; the outcome is told, unknown, failed or too_late."""
-        _count(self.judgements, outcome)
-
-    def withheld(self, direction: str, rule: str) -> None:
-        """A guard's line was said instead; `direction` is input or output."""
-        _count(self.guarded, f"{direction}: {rule}")
 
     def queue_dropped(self, queue: str, count: int = 1) -> None:
         """A bounded queue was full and dropped something."""
         if count > 0:
-            _count(self.queue_drops, queue, count)
+            self.queue_drops.add(queue, count)
 
     def leg_ended(self, counters: Mapping[str, int], drops: Mapping[str, int]) -> None:
         """A call's connection is over: see `Leg.counters` and `Leg.drops`."""
         for event, count in counters.items():
-            _count(self.media, event, count)
+            self.media.add(event, count)
         for queue, count in drops.items():
             self.queue_dropped(queue, count)
-
-    def loop_blocked(self, where: str) -> None:
-        """Something ran on the event loop for too long; `where` names it."""
-        _count(self.blocked, where)
 
     def loop_lag(self, lag_ms: float) -> None:
         """Observe the delay of a timer that the event loop ran."""
@@ -193,12 +175,8 @@ class Metrics(Collector):
         """Everything, as `prometheus_client` writes it."""
         yield GaugeMetricFamily("voiceagent_calls_active", "Calls that are up.", self.calls_active)
         yield CounterMetricFamily("voiceagent_calls_total", "Calls that were answered.", self.calls_total)
-        yield _by("voiceagent_leg_calls_total", "Calls that were answered, by what they came by.", "leg", self.calls_by_leg)
-        yield _by("voiceagent_leg_turns_total", "Turns that were measured, by leg.", "leg", self.turns_by_leg)
-        yield _by("voiceagent_leg_turns_missed_total", "Turns with a stage over budget, by leg.", "leg", self.misses_by_leg)
         yield GaugeMetricFamily("voiceagent_calls_waiting", "Callers who wait for a place.", self.calls_waiting)
         yield GaugeMetricFamily("voiceagent_call_places", "Calls that are carried at most.", self.call_places)
-        yield _by("voiceagent_calls_refused_total", "Offers that were refused.", "reason", self.calls_refused)
         yield CounterMetricFamily("voiceagent_wrong_keys_total", "Requests with a wrong key or none.", self.wrong_keys)
         yield CounterMetricFamily(
             "voiceagent_origins_refused_total", "Requests of pages that may not call.", self.origins_refused
@@ -207,49 +185,20 @@ class Metrics(Collector):
         yield GaugeMetricFamily("voiceagent_client_secrets", "Client secrets that have not expired.", len(secrets))
         yield CounterMetricFamily("voiceagent_client_secrets_issued_total", "Client secrets that were issued.", secrets.issued)
         yield _by("voiceagent_client_secrets_refused_total", "Refused client secrets, by why.", "reason", secrets.refused)
-        yield _by("voiceagent_vendors_refused_total", "Webhooks and streams of vendors refused.", "reason", self.vendors_refused)
         yield GaugeMetricFamily("voiceagent_monitors", "Monitors that follow calls.", self.monitors)
         yield GaugeMetricFamily("voiceagent_tasks", "Tasks of the event loop.", self.tasks)
         yield GaugeMetricFamily("voiceagent_pressure", "From 1 on, no more calls are taken.", self.pressure)
-        yield _by("voiceagent_calls_ended_total", "Calls that are over.", "reason", self.calls_ended)
         yield GaugeMetricFamily("voiceagent_connections", "Connections of HTTP clients that are open.", self.connections)
-        yield _by("voiceagent_connections_let_go_total", "Those that were closed, by why.", "reason", self.connections_let_go)
         yield CounterMetricFamily("voiceagent_log_lines_left_out_total", "Lines of a kind too many.", self.log_lines_left_out)
         yield CounterMetricFamily("voiceagent_turns_total", "Turns that were measured.", self.turns_total)
-        yield _by("voiceagent_budget_misses_total", "Stages of turns that were over budget.", "stage", self.budget_misses)
-        yield _by("voiceagent_queue_drops_total", "Items that a full queue let go of.", "queue", self._drops())
         yield _by("voiceagent_store_losses_total", "What the disk did not take.", "what", self.losses.counts)
-        yield _by("voiceagent_media_total", "What became of packets and frames, as calls ended.", "event", self.media)
-        yield _by(
-            "voiceagent_speculative_replies_total",
-            "Speculative replies, by what became of them.",
-            "outcome",
-            self.speculative_replies,
-        )
-        yield _by(
-            "voiceagent_speculative_tokens_total", "Tokens of speculative replies until then.", "outcome", self.speculative_tokens
-        )
-        yield _by("voiceagent_guard_hits_total", "What guards kept from being said or read.", "rule", self.guarded)
-        yield _by("voiceagent_loop_blocked_total", "What held the event loop for over 5 ms.", "where", self.blocked)
         yield from self._lag_ms.collect()
-        yield _by("voiceagent_tool_runs_total", "Runs of tools, by what became of them.", "outcome", self.tools)
-        yield _by(
-            "voiceagent_speculative_tool_calls_total",
-            "Tools that ran before their turn was committed.",
-            "outcome",
-            self.speculative_calls,
-        )
         yield CounterMetricFamily(
             "voiceagent_speculative_tool_saved_seconds_total", "Waiting that they saved.", self.speculative_tools_saved_s
         )
-        yield _by("voiceagent_context_queries_total", "Questions to sources of context.", "outcome", self.context)
-        yield _by("voiceagent_judgements_total", "Questions to turn judges.", "outcome", self.judgements)
         yield GaugeMetricFamily(
             "voiceagent_llm_load", "From 1 on, language model requests wait.", self.llm.load if self.llm else 0.0
         )
-        yield _by("voiceagent_failed_replies_total", "Replies that failed.", "code", self.failed_replies)
-        yield _by("voiceagent_not_understood_total", "Turns heard and not understood.", "answer", self.not_understood)
-        yield _by("voiceagent_events_out_of_phase_total", "Events that came too late.", "event", self.events_out_of_phase)
         yield _by("voiceagent_llm_problems_total", "Failures, and what was made good.", "problem", self._llm_problems())
         yield _by("voiceagent_stt_problems_total", "Failures of speech recognition.", "problem", self.health.problems["stt"])
         yield _by("voiceagent_tts_problems_total", "Failures of the voice.", "problem", self.health.problems["tts"])
@@ -258,21 +207,19 @@ class Metrics(Collector):
             engines.add_metric([name], name not in self.health.down)
         yield engines
         yield from self._stages.collect()
+        for metric in vars(self).values():
+            if isinstance(metric, CountsBy):
+                yield metric.family(self._engines_drops() if metric is self.queue_drops else {})
 
     def _llm_problems(self) -> dict[str, int]:
         made_good = self.llm.problems if self.llm else {}
         return {**made_good, **self.health.problems["llm"]}
 
-    def _drops(self) -> dict[str, int]:
+    def _engines_drops(self) -> dict[str, int]:
         partials = self.stt.dropped_partials if self.stt else 0
         judgements = sum(count for judge in self.judges for count in judge.problems.values())
         full = {"partial decodes": partials, "judgements": judgements}
-        return {**self.queue_drops, **{queue: count for queue, count in full.items() if count}}
-
-
-def _count(counter: Counter[str], label: str, count: int = 1) -> None:
-    known = label in counter or len(counter) < MAX_LABEL_VALUES
-    counter[label if known else "other"] += count
+        return {queue: count for queue, count in full.items() if count}
 
 
 def _by(name: str, about: str, label: str, values: Mapping[str, int]) -> CounterMetricFamily:

@@ -48,17 +48,17 @@ class Measured(CallObserver):
             elif isinstance(action, SpeculativeToolEnded):
                 self.metrics.speculative_tool_ended(used=action.used, saved_ms=action.saved_ms)
             elif isinstance(action, GuardHit):
-                self.metrics.withheld(action.direction, action.rule)
+                self.metrics.guarded.add(f"{action.direction}: {action.rule}")
             elif isinstance(action, NotUnderstood):
-                self.metrics.turn_not_understood(action.answer)
+                self.metrics.not_understood.add(action.answer)
             elif isinstance(action, Failure) and action.code != NOTHING_TO_ANSWER:
-                self.metrics.reply_failed(action.code)
+                self.metrics.failed_replies.add(action.code)
                 if action.code in OF_THE_MODEL:
                     self.metrics.health.used("llm", OF_THE_MODEL[action.code])
 
     def out_of_phase(self, event: Event) -> None:
         """Count it by its kind."""
-        self.metrics.event_out_of_phase(type(event).__name__)
+        self.metrics.events_out_of_phase.add(type(event).__name__)
 
     def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
         """Count the turn and keep its times."""
@@ -67,7 +67,7 @@ class Measured(CallObserver):
 
     def judged(self, outcome: str) -> None:
         """Count it."""
-        self.metrics.turn_judged(outcome)
+        self.metrics.judgements.add(outcome)
 
     def engine_used(self, engine: EngineName, problem: str) -> None:
         """Count it if it failed, and judge whether the engine works."""

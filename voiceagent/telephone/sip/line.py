@@ -257,7 +257,7 @@ class SipLine:
     async def _answer(self, line: SipCall, incoming: janus.Incoming) -> None:
         caller = incoming.facts.caller
         if line.places:  # Janus does not know yet that we are about to call somebody on it
-            self._calls.metrics.call_refused("no_line")
+            self._calls.metrics.calls_refused.add("no_line")
             log.warning("a call of %s was refused: its line was just taken for a call that is being made", caller)
             await line.decline(janus.BUSY)
             return
@@ -270,7 +270,7 @@ class SipLine:
             await self._calls.begin(make_leg, {}, self._start_call(), CLIENT, lambda: line.rings)
         except (Problem, MediaError, GatewayError) as error:
             code = error.code if isinstance(error, Problem) else "call_failed"
-            self._calls.metrics.call_refused(code)
+            self._calls.metrics.calls_refused.add(code)
             log.warning("a call of %s was refused: %s", caller, error)
             if line.rings:
                 await line.decline(janus.BUSY if isinstance(error, Problem) and error.status == 429 else janus.UNAVAILABLE)

@@ -80,7 +80,7 @@ class AudioSocketServer:
         except (MediaError, Problem) as error:
             log.warning("an AudioSocket call from %s was refused: %s", peer, error)
             if isinstance(error, Problem):
-                self._calls.metrics.call_refused(error.code)
+                self._calls.metrics.calls_refused.add(error.code)
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:

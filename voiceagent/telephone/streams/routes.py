@@ -202,7 +202,7 @@ class Switchboard:
     async def _refusal(self, request: web.Request, reason: str, answer: tuple[int, str, str]) -> Problem:
         """Count what was refused, and slow its sender. A vendor at the same address is not slowed, because what it signs for the
         first time is not refused."""
-        self._calls.metrics.vendor_refused(reason)
+        self._calls.metrics.vendors_refused.add(reason)
         if await self._slowing.refused(peer_of((request.remote,))):
             return Problem(*answer)
         pause_s = round(self._limits.refusals.pause_s)
@@ -222,7 +222,7 @@ class Switchboard:
         try:
             await self._calls.begin(stream.make_leg, {}, start_call, Client(f"telephone {line.name}"), is_open)
         except Problem as problem:
-            self._calls.metrics.call_refused(problem.code)
+            self._calls.metrics.calls_refused.add(problem.code)
             if not stream.socket.prepared:
                 raise
             log.warning("a stream of %s was closed: %s", line.name, problem)
