@@ -7,4 +7,4 @@ from typing import Any, TypeAlias
 
 JsonObject: TypeAlias = dict[str, Any]
 """An object as `json.loads` and msgspec give it: JSON schemas, events of clients, answers of servers, configurations of models.
-Nothing is known of its values; whoever takes one from outside checks what it reads."""
+Nothing is known of its values: code that takes one from outside checks the values it reads."""

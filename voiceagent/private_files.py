@@ -1,5 +1,5 @@
-"""Files that only their owner may read: what a server keeps of calls is private, whatever umask it was started with. When the
-server starts, it also closes what came there open to others, such as a folder that was made for it or a backup."""
+"""Files that only their owner may read: a server's files of calls are private, whatever umask it was started with. When the
+server starts, it also closes files that came there open to others, such as a folder that was made for it or a backup."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def private_file(file: Path) -> None:
 
 def keep_private(data_dir: Path) -> None:
     """Make the data folder, or remove the rights of group and others to it and to what a server keeps in it. A folder that all
-    share, such as /tmp, is left alone, and only the files in it are closed. Raises nothing: what cannot be changed is
+    share, such as /tmp, is left alone, and only the files in it are closed. Raises nothing: files that cannot be changed are
     reported."""
     try:
         private_folder(data_dir)

@@ -74,7 +74,7 @@ class StreamResampler:
         self._stream = None if from_hz == to_hz else soxr.ResampleStream(from_hz, to_hz, 1, dtype="int16", quality=quality)
 
     def process(self, pcm: NDArray[np.int16], *, last: bool = False) -> NDArray[np.int16]:
-        """Resample shape (samples,); what comes out may lag by a few milliseconds until `last`, which flushes."""
+        """Resample shape (samples,); the output may lag by a few milliseconds until `last`, which flushes."""
         if self._stream is None:
             return pcm
         out: NDArray[np.int16] = self._stream.resample_chunk(np.ascontiguousarray(pcm), last=last)

@@ -1,5 +1,4 @@
-"""Observers of a call: the metrics, the store, the event log. They decide nothing and carry nothing out: what takes part in a
-call is a `CallFeature`."""
+"""Observers of a call: the metrics, the store, the event log. They decide nothing and carry nothing out; a `CallFeature` does."""
 
 from __future__ import annotations
 

@@ -126,8 +126,8 @@ async def converse(script: Script, outcome: CallSoFar, shown: Callable[[CallSoFa
 
 
 def carry_out(script: Script, outcome: CallSoFar, shown: Callable[[CallSoFar], None]) -> int:
-    """Make the call; what breaks it off once it is up is noted. Returns the exit code. Raises VoiceAgentError when it did not
-    come about."""
+    """Make the call. A problem that breaks it off once it is up is noted. Returns the exit code. Raises VoiceAgentError when it
+    did not come about."""
     try:
         asyncio.run(converse(script, outcome, shown))
     except MediaError as error:

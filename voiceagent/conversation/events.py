@@ -378,7 +378,7 @@ class TransferFailed(Event, frozen=True):
 
 
 class LastWords(Event, frozen=True):
-    """Say this, whatever goes on, and end the call after it."""
+    """Say this in place of whatever goes on, and end the call after it."""
 
     text: str
     reason: str

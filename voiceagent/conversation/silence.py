@@ -1,8 +1,8 @@
 """The time for which nobody has spoken. The silence is counted from the last words of either side, and a cough, a click or any
 other sound without words does not begin it anew. Speech of about a second does, also where no word was understood, because
 somebody may be there; but not for ever, because it may be a television. So a call with nobody in it ends in bounded time. While
-somebody speaks, no silence runs out. Somebody who is never understood is not hung up on so soon: what sounds like a turn counts
-for longer where there is a judge by ear. This file writes `State.silence`."""
+somebody speaks, no silence runs out. Somebody who is never understood is not hung up on so soon: a sound that a judge by ear
+takes for a turn counts for longer. This file writes `State.silence`."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ CHECKS = (*PROGRAMS, *AGENT, *PLACES)
 
 
 def examine(settings: Settings) -> Iterator[Finding]:
-    """Run every check in turn; none raises. A mistake is reported once: whatever depends on a failed check is not looked at."""
+    """Run every check in turn; none raises. A mistake is reported once: checks that depend on a failed one are left out."""
     served = Served(settings)
     failed: set[str] = set()
     told: set[str] = set()

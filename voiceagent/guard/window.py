@@ -12,7 +12,7 @@ from voiceagent.guard.verdict import ALLOWED, Verdict
 REMEMBERED = 400
 """Number of characters of the earlier text that are checked together with a window."""
 MOST_HELD = 2000
-"""The most characters that wait, whatever a guard asks for."""
+"""The most characters that wait, even if a guard asks for more."""
 _CLAUSE_END = re.compile(r"[.!?…,;:—–][\"')\]”’»]*\s|\n")
 """Matches wherever the turn engine may end a clause, so that no clause waits for more than its own text."""
 _ENDED = re.compile(r"[.!?…,;:—–][\"')\]”’»]*\s*\Z")

@@ -151,9 +151,9 @@ async def written(
     most_characters: int,
     plain: Callable[[str], str] = str,
 ) -> str:
-    """One text, such as a summary, of a session of its own, which is called `name` in logs. No tools are offered. `plain` is
-    given each piece, and what it makes of them counts. The model is stopped once `most_characters` are there; a last piece may
-    exceed them. Raises EngineError."""
+    """One text, such as a summary, of a session of its own, which is called `name` in logs. No tools are offered. `plain` turns
+    each piece into the text that counts. The model is stopped once `most_characters` are there; a last piece may exceed them.
+    Raises EngineError."""
     session, text = engine.open(name), ""
     try:
         async with aclosing(session.generate(messages, (), urgency)) as stream:

@@ -17,7 +17,7 @@ from voiceagent.audio.voice_processing import EXTRA, PACKAGE, VoiceProcessor, is
 from voiceagent.errors import ConfigError
 
 KEPT_SAMPLES = PLAYED_HZ
-"""1 s: what was played is asked for when the caller's audio of that time has come, which is at most so much later."""
+"""1 s. The played audio is asked for when the caller's audio of that time has come, at most so much later."""
 SAMPLES_PER_MS = PLAYED_HZ // 1000
 
 

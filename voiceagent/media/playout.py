@@ -78,8 +78,8 @@ class Playout:
         self.on_sent = on_sent
         self.on_ready = on_ready
         self.on_halt: Callable[[int], None] | None = None
-        """Set by a leg whose peer keeps audio; called with a reply that is paused or cancelled: what of it is on its way is not
-        to be played."""
+        """Set by a leg whose peer keeps audio; called with a reply that is paused or cancelled, whose audio on its way is not to
+        be played."""
         self.on_taken: Callable[[NDArray[np.int16]], None] | None = None
         """Called with each frame that is taken, for a recording."""
         self.limiter: Limiter | None = None

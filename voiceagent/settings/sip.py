@@ -34,8 +34,8 @@ class TransferTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ring_timeout_s: Annotated[float, msgspec.Meta(gt=0, le=120)] = 20.0
     """The longest that a warm transfer rings. Then nobody has answered, and the caller is with the agent again."""
     accept_key: Annotated[str, msgspec.Meta(pattern="^[0-9]?$")] = ""
-    """The key that takes the call of a warm transfer; any other declines it. Empty: whoever has heard the summary has taken
-    it."""
+    """The key that takes the call of a warm transfer; any other declines it. Empty: a colleague who has heard the summary has
+    taken the call."""
 
 
 class SipSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -78,7 +78,7 @@ ONCE_S = 1.3
 SURE_OF_LANGUAGE = 0.6
 """From this probability on, among the languages that may be spoken, a window counts as another one than the call's …"""
 LEAST_OF_ALL = 0.4
-"""… where it has at least this one among all that the model knows: what sounds like none of them says nothing."""
+"""… where it has at least this one among all that the model knows: a sound like none of them says nothing."""
 PROMPT_CHARACTERS = 200
 PROMPT_STEP_TOKENS = 8
 """Prompts are cut to a multiple of this: in a batch the start of the transcript must stand at the same place."""

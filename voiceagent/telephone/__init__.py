@@ -1,2 +1,2 @@
-"""The telephone: vendors' media streams, SIP through a gateway, and what a call on a telephone has besides. It stands above
+"""The telephone: vendors' media streams, SIP through a gateway, and the features of a call on a telephone. It stands above
 `server` and `call`; the composition root mounts it."""

@@ -1,4 +1,4 @@
-"""The written forms of English in the order in which they are tried: what is longer, or says more of what it is, comes first."""
+"""The written forms of English in the order in which they are tried: longer and more specific forms come first."""
 
 from __future__ import annotations
 

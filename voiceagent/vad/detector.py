@@ -230,7 +230,7 @@ class SpeechDetector:
         self._extend(self._run_start, end)
 
     def _extend(self, start: int, end: int) -> None:
-        """Windows from `start` to `end` are speech: what is loud enough in them is voiced."""
+        """Windows from `start` to `end` are speech: the loud ones among them are voiced."""
         blocks = [(at, level) for at, level in self._levels if max(start, self._judged) < at <= end]
         self._judged = end // BLOCK_SAMPLES * BLOCK_SAMPLES
         self._peak = max([self._peak, *(level for _, level in blocks)])

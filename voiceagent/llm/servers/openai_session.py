@@ -2,7 +2,7 @@
 closed, which makes the server stop.
 
 An error before the first output leads to a retry, on another server or with a shorter conversation. A later error ends the reply;
-what was said stays said. A reply that takes too long as a whole is cut off, like one with too many tokens."""
+its beginning stays said. A reply that takes too long as a whole is cut off, like one with too many tokens."""
 
 from __future__ import annotations
 

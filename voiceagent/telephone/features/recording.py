@@ -134,7 +134,7 @@ class Recording(PhoneFeature):
         return str(self._path.resolve()) if self._path is not None and self.file_name else ""
 
     def refuse(self, *, says: bool = True) -> None:
-        """The caller does not want to be recorded: what there is is deleted, and no more is kept."""
+        """The caller does not want to be recorded: the recording is deleted, and no more is kept."""
         if not self._refused:
             self._refused, self._is_on = True, False
             self._on_refused()
@@ -273,7 +273,7 @@ class Recording(PhoneFeature):
 
 
 class RecordedLeg(LegWrapper):
-    """Implements `Leg`: what the caller says goes to the recording, too."""
+    """Implements `Leg`: the caller's audio goes to the recording, too."""
 
     def __init__(self, leg: Leg, recording: Recording) -> None:
         super().__init__(leg)

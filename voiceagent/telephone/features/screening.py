@@ -1,5 +1,5 @@
-"""Stands between the leg and a call that we made, and finds out whether a machine has answered. Frames pass through at once:
-whoever answers is heard as without it. Once a machine is known, the agent falls silent and hears no more of it; then the call
+"""Stands between the leg and a call that we made, and finds out whether a machine has answered. Frames pass through at once, so a
+person who answers is heard without delay. Once a machine is known, the agent falls silent and hears no more of it; then the call
 ends, or a message is left after the beep."""
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class LateEncoder:
     """Makes payloads, once it is known of what kind: nothing is sent before. All mixing is done here, at the telephone's rate."""
 
     def __init__(self, beside: Callable[[NDArray[np.int16]], NDArray[np.int16] | None]) -> None:
-        """`beside` is asked for each frame, with the agent's voice in it, what else is to be heard: mono 8 kHz, shape (160,)."""
+        """`beside` is asked in each frame for further audio, and given the agent's voice in it: mono 8 kHz, shape (160,)."""
         self._beside = beside
         self._resampler = ShortResampler(PLAYED_HZ, CLOCK_HZ)
         self._is_alaw = False
@@ -42,7 +42,7 @@ class LateEncoder:
 
 
 def mixed(one: NDArray[np.int16], other: NDArray[np.int16]) -> NDArray[np.int16]:
-    """Both at once, of the same shape; what is too loud together is cut off."""
+    """Both at once, of the same shape; their sum is cut off where it is too loud."""
     both: NDArray[np.int16] = np.clip(one.astype(np.int32) + other, -32_768, 32_767).astype(np.int16)
     return both
 

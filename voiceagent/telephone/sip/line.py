@@ -56,7 +56,7 @@ GetStartCall = Callable[[], StartCall]
 
 @dataclass(frozen=True, slots=True)
 class SipService:
-    """The trunk of a line, and what its calls have of us."""
+    """The trunk of a line, and the ports and time limits of its calls."""
 
     trunk: Trunk
     ports: MediaPorts = ANY_PORT
