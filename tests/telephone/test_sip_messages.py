@@ -83,7 +83,7 @@ def event(**result: Any) -> dict[str, Any]:
         (event(event="notify", notify="refer", content="SIP/2.0 486 Busy Here\r\n"), janus.TransferProgress(486, "Busy Here")),
         (event(event="notify", notify="refer", content="rubbish"), janus.Ignored()),
         (event(event="hangup", code="486", reason=None), janus.Ended(0, "")),
-        ({"janus": "hangup", "reason": "Close PC"}, janus.MediaLost("Close PC")),
+        ({"janus": "hangup", "reason": "Close PC"}, janus.MediaLost()),
         (
             {"janus": "event", "plugindata": {"data": {"error_code": 447, "error": "Wrong state"}}},
             janus.Failed(447, "Wrong state"),

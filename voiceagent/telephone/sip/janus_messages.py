@@ -114,11 +114,15 @@ class Registered:
 
 
 @dataclass(frozen=True, slots=True)
-class RegistrationFailed:
-    """The registration failed or ended: no calls will come."""
+class SipStatus:
+    """A status of SIP's or of Janus', and its text."""
 
     code: int
     reason: str
+
+
+class RegistrationFailed(SipStatus):
+    """The registration failed or ended: no calls will come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +132,6 @@ class Incoming:
     facts: CallFacts
     offer: str
     """Empty where the call came without one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ringing:
-    """The call that we make rings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,35 +155,21 @@ class Updating:
     offer: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """The call is over, or did not come about; a SIP status, 200 where it was up and was hung up."""
-
-    code: int
-    reason: str
+class Ended(SipStatus):
+    """The call is over, or did not come about; the status is 200 where it was up and was hung up."""
 
 
-@dataclass(frozen=True, slots=True)
-class TransferProgress:
+class TransferProgress(SipStatus):
     """Progress of the call that we asked the other side to make (RFC 3515 §2.4.4)."""
 
-    code: int
-    reason: str
 
-
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(SipStatus):
     """A request was refused by Janus itself."""
-
-    code: int
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class MediaLost:
     """The WebRTC connection between Janus and us has ended."""
-
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +181,6 @@ Event = (
     Registered
     | RegistrationFailed
     | Incoming
-    | Ringing
     | Answered
     | EarlyMedia
     | Updating
@@ -211,7 +195,7 @@ Event = (
 def read(message: JsonObject) -> Event:
     """An event of a handle."""
     if message.get("janus") == "hangup":
-        return MediaLost(_text(message, "reason"))
+        return MediaLost()
     data = _object(_object(message, "plugindata"), "data")
     if "error" in data:
         return Failed(_number(data, "error_code"), _text(data, "error"))
@@ -224,8 +208,6 @@ def read(message: JsonObject) -> Event:
             return RegistrationFailed(_number(result, "code"), _text(result, "reason"))
         case "incomingcall":
             return Incoming(_facts(result), sdp)
-        case "ringing":
-            return Ringing()
         case "progress" if sdp:
             return EarlyMedia(sdp)
         case "accepted":
