@@ -96,7 +96,7 @@ def _new_reply(
     wish: ReplyWish | None = None,
     answers_user: bool = False,
     resumes: bool = True,
-    puts_through: bool = False,
+    transfers: bool = False,
 ) -> Reply:
     """A reply with the next id, by the client's rules."""
     rules = wish.rules if wish is not None and wish.rules is not None else step.state.rules.replies
@@ -105,7 +105,7 @@ def _new_reply(
         turn,
         answers_user=answers_user,
         resumes=resumes,
-        puts_through=puts_through,
+        transfers=transfers,
         wish=wish,
         text_only=rules.text_only,
     )
