@@ -253,7 +253,7 @@ async def _open_socket(request: web.Request) -> web.StreamResponse:
                 lambda: is_connected(request) and not draining.reason,
             )
     except Problem as problem:
-        calls.metrics.call_refused(problem.code)
+        calls.metrics.calls_refused.add(problem.code)
         if not opened.socket.prepared:
             raise
         await opened.refuse(problem)
