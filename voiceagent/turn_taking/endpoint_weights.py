@@ -24,7 +24,7 @@ TRAINED: Mapping[str, float] = {
 """Weights of `endpoint_features.features`."""
 HESITATION_MS, SPREAD, SPECULATE_FROM = 600.0, 0.8, 0.5
 ENDPOINTING_MANNERS: Mapping[Manner, EndpointingManner] = {
-    "brisk": EndpointingManner(0.25, 200.0, 1600.0),
+    "brisk": EndpointingManner(0.2, 200.0, 1600.0),
     "balanced": EndpointingManner(0.11, 200.0, 2100.0),
     "patient": EndpointingManner(0.055, 200.0, 2600.0),
 }

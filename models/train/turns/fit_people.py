@@ -52,7 +52,7 @@ IN_A_CALL = 2.0
 SPEAKERS_FOLDS = 8
 HESITATION_MS, SPREAD = 600.0, 0.8
 """Hesitations that are long enough to matter: their median, and the deviation of the logarithm."""
-MANNERS: Mapping[Manner, tuple[float, float]] = {"brisk": (0.25, 1600.0), "balanced": (0.11, 2100.0), "patient": (0.055, 2600.0)}
+MANNERS: Mapping[Manner, tuple[float, float]] = {"brisk": (0.2, 1600.0), "balanced": (0.11, 2100.0), "patient": (0.055, 2600.0)}
 """The risk and the longest delay of each manner. `models/endpointer.md` says how they were chosen."""
 SHORTEST_MS, SPECULATE_FROM = 200.0, 0.5
 LONGEST_MS = (1600.0, 2100.0, 2600.0)
