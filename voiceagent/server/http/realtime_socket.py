@@ -30,7 +30,7 @@ MAX_REASON_BYTES = 120
 
 def check_upgrade(request: web.Request) -> None:
     """Raises Problem for a request that is no WebSocket, or that names a model that cannot be."""
-    if not web.WebSocketResponse(protocols=(SUBPROTOCOL,)).can_prepare(request).ok:
+    if not web.WebSocketResponse(compress=False, protocols=(SUBPROTOCOL,)).can_prepare(request).ok:
         raise Problem(
             426,
             "websocket_required",
