@@ -84,7 +84,9 @@ def test_a_call_is_one_line_a_turn_in_the_log_and_can_be_read_back(server: Serve
     assert re.search(rf"voiceagent.turns: call {call_id} turn 1: answered after \d+ ms, reply completed, \d+ words heard", told)
     assert not any("Paris" in line for line in server.said())
     listed = kept(server, "calls", "list")
-    assert re.search(rf"{call_id}  0:\d\d\.\d  1      hangup  webrtc  Demo", listed)
+    assert re.search(rf"{call_id} +0:\d\d\.\d +1 +hangup +webrtc +Demo\n", listed), (
+        "a longer word in another row moves the columns"
+    )
     shown = kept(server, "calls", "show", call_id.removeprefix("rtc_")[:12])
     assert re.search(rf"  caller  {re.escape(WEATHER)}\n +0:\d\d\.\d  tool    get_weather\(", shown)
     assert "(not heard" not in shown
