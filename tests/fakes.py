@@ -16,8 +16,9 @@ from voiceagent.errors import MediaError
 from voiceagent.latency.spans import LegKind
 from voiceagent.llm.engine import Generated, GeneratedText, HistoryLimits, KvCapacity, ToolSchema, Urgency
 from voiceagent.media.audio_cleaner import AudioCleaner
-from voiceagent.media.leg import Leg
+from voiceagent.media.leg import DeliverAudio, Leg
 from voiceagent.media.playout import Playout
+from voiceagent.media.websocket.event_audio import Encoding
 from voiceagent.server.calls.calls import CallHandle, StartCall
 from voiceagent.server.http.app import Service
 from voiceagent.stt.engine import StreamOptions
@@ -53,6 +54,12 @@ class SilentLeg:
         yield
 
     def send_event(self, event: dict[str, Any]) -> None:
+        return None
+
+    def deliver_audio(self, deliver: DeliverAudio) -> None:
+        return None
+
+    def use(self, taken: Encoding, given: Encoding) -> None:
         return None
 
     async def wait_connected(self) -> bool:

@@ -319,7 +319,7 @@ def _speech(agent: AgentConfig, engines: Engines) -> AgentSpeech:
     first = agent.spoken_languages[0]
     phrases, own = agent.phrases, language(first).sayings
     by_name = {"greeting": phrases.greeting}
-    for name in ("check_in", "farewell", "apology", "not_understood", "offer_person", "transfer", "transfer_failed"):
+    for name in ("check_in", "farewell", "apology", "not_understood", "offer_person", "transfer", "transfer_failed", "resumed"):
         said = getattr(phrases, name)
         by_name[name] = getattr(own, name) if said is None else said
     by_name.update((filler, filler) for filler in (own.fillers if phrases.fillers is None else phrases.fillers))

@@ -14,8 +14,8 @@ MIN_SECRET_CHARACTERS = 8
 """Shorter values are no real secrets, and removing them would make holes in other words."""
 HIDDEN = "[secret]"
 _NAME = re.compile(r"(keys?|tokens?|secrets?|passwords?|passwd|passphrase|credentials?|authorization)$", re.IGNORECASE)
-_OUR_KEY = re.compile(r"\b(va_[0-9a-f]{8}_|ek_)[A-Za-z0-9_-]{20,}")
-"""The shape of this server's own keys and client secrets, of which only hashes are known."""
+_OUR_KEY = re.compile(r"\b(va_[0-9a-f]{8}_|ek_|rs_)[A-Za-z0-9_-]{20,}")
+"""The shape of this server's own keys, client secrets and resume tokens, of which only hashes are known."""
 _known: set[str] = set()
 
 

@@ -22,6 +22,7 @@ OWNERS = {
     "tools": "tools",
     "late": "tools",
     "silence": "silence",
+    "connection": "connection",
     "timers": "state",
     "rules": "caller_turn",
     "spoken": "caller_turn",

@@ -62,6 +62,8 @@ MOVES: dict[str, Callable[[World, str], object]] = {
     "instructions": lambda world, text: world.feed(ev.InstructionsChanged(world.now_ms, text)),
     "blocked": lambda world, text: world.block(text),
     "summarised": lambda world, text: world.feed(ev.Summarised(world.now_ms, text)),
+    "lost": lambda world, text: world.feed(ev.ConnectionLost(world.now_ms)),
+    "resumed": lambda world, text: world.feed(ev.ConnectionResumed(world.now_ms)),
     "turn": lambda world, text: whole_turn(world, text),
     "interrupted_booking": lambda world, text: interrupted_booking(world, text),
     "interrupted_lookup": lambda world, text: interrupted_lookup(world, text),
@@ -214,7 +216,8 @@ def test_a_call_always_comes_to_rest(opening: Opening, script: list[tuple[str, s
 
 
 def come_to_rest(world: World) -> World:
-    """Let everybody do what is asked of them."""
+    """Let everybody do what is asked of them, for a caller who is there."""
+    world.feed(ev.ConnectionResumed(world.now_ms))
     for _ in range(50):
         if world.state.phase in (Phase.IDLE, Phase.ENDED):
             break
@@ -402,7 +405,7 @@ def test_no_lookup_is_told_once_the_caller_asked_for_another_tool(opening: Openi
             case act.ToolStarted() if turns[action.reply_id] and action.call_id not in withheld:
                 asked[action.call_id] = action.reply_id
                 newest = action.reply_id
-            case act.Generate() if not turns.get(action.reply_id, 1):
+            case act.Generate() if not turns.get(action.reply_id, 1) and action.messages:
                 told = action.messages[-1].tool_call_id
                 if told.endswith(LATE) and told in finds(action.messages):
                     assert asked.get(told.removesuffix(LATE), newest) == newest

@@ -114,7 +114,7 @@ async def test_the_agents_audio_goes_ahead_of_the_clock_and_counts_as_heard_by_t
         if position[2] >= 1000.0:
             is_over.set()
 
-    leg.on_audio = lambda reply_id, clause, _, duration_ms: sent.append((reply_id, clause, duration_ms))
+    leg.deliver_audio(lambda reply_id, clause, _, duration_ms: sent.append((reply_id, clause, duration_ms)))
     leg.playout.on_sent = on_sent
     began_s = loop.time()
     leg.playout.push(1, 0, SECOND, complete=True)
@@ -128,7 +128,7 @@ async def test_the_agents_audio_goes_ahead_of_the_clock_and_counts_as_heard_by_t
 
 async def test_a_cancelled_reply_was_heard_as_far_as_its_time_went(leg: WebSocketLeg) -> None:
     started = asyncio.Event()
-    leg.on_audio = lambda *_: None
+    leg.deliver_audio(lambda *_: None)
     leg.playout.on_sent = lambda position: started.set() if position[2] >= 100.0 else None
     leg.playout.push(1, 0, SECOND, complete=True)
     await started.wait()

@@ -26,8 +26,9 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation.actions import ReplyEnded
 from voiceagent.latency.spans import LegKind
 from voiceagent.media.audio_cleaner import AudioCleaner
-from voiceagent.media.leg import InboundFrame, Leg
+from voiceagent.media.leg import DeliverAudio, InboundFrame, Leg
 from voiceagent.media.playout import Playout
+from voiceagent.media.websocket.event_audio import Encoding
 from voiceagent.settings.telephone import RecordingSettings, TelephonySettings
 from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.features.recording import RECORDING_TIMES, Recording, RecordingTimes
@@ -62,6 +63,10 @@ class QuietLeg:
         yield ""
 
     def send_event(self, event: dict[str, object]) -> None: ...
+
+    def deliver_audio(self, deliver: DeliverAudio) -> None: ...
+
+    def use(self, taken: Encoding, given: Encoding) -> None: ...
 
     async def wait_connected(self) -> bool:
         return True

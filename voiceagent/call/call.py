@@ -32,10 +32,9 @@ from voiceagent.conversation.history import Message
 from voiceagent.conversation.state import Phase, State
 from voiceagent.guard.checks import admit
 from voiceagent.latency.budgets import check_turn
-from voiceagent.latency.spans import TurnReport
+from voiceagent.latency.spans import LegKind, TurnReport
 from voiceagent.latency.turns import TurnMeter
 from voiceagent.media.leg import Leg, Sideband
-from voiceagent.media.websocket.websocket_leg import WebSocketLeg
 from voiceagent.realtime.event_allowance import AllowanceVerdict, EventAllowance
 from voiceagent.realtime.session import BufferRequest, RealtimeSession
 from voiceagent.realtime.settings import ClientSettings
@@ -97,6 +96,8 @@ class Call:
         self._limits_ms = {stage: limit.p95_ms for stage, limit in parts.budgets.of(agent.profile, leg.kind).items()}
         self._events: deque[ev.Event] = deque()
         self._stepping, self._ending = False, ""
+        self._resume_token = ""
+        """Told to the client when the call begins."""
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._end_reason: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._closing = AsyncExitStack()
@@ -142,6 +143,21 @@ class Call:
         """The time on the call's clock."""
         return self._clock.now_ms()
 
+    def offer_resumption(self, token: str) -> None:
+        """A client that presents this token may take the call over, should its connection be lost."""
+        self._resume_token = token if self.state.rules.limits.resume_timeout_ms else ""
+
+    def connection_lost(self) -> None:
+        """The client's connection is lost, or another one takes its place."""
+        self._session.lost()
+        self._post(ev.ConnectionLost(self._clock.now_ms()))
+
+    def resumed(self, token: str, after: str) -> None:
+        """The client is back, and has this token for the next time. `after` is the last event that it got, if it says so."""
+        for event in self._session.resumed(after, token, self.state.rules.limits.resume_timeout_ms):
+            self._leg.send_event(event)
+        self._post(ev.ConnectionResumed(self._clock.now_ms()))
+
     async def _free(self) -> None:
         """Free everything of the call. A failure keeps nothing else from being freed."""
         async with AsyncExitStack() as stack:  # the last one first
@@ -179,15 +195,17 @@ class Call:
             self._observers.judged,
         )
         self._speaking = Speaking(scope, self._voice, self._leg.playout)
-        if isinstance(self._leg, WebSocketLeg):
-            self._leg.on_audio = self._audio_sent
+        self._leg.deliver_audio(self._audio_sent)
         self._session.settings.offer(
             cleaning.begin(self._leg, parts.agent),
             greets=bool(self.state.rules.phrases.greeting),
-            takes_audio=isinstance(self._leg, WebSocketLeg),
+            takes_audio=self._leg.kind is LegKind.WEBSOCKET,
             languages=tuple(parts.agent.spoken_languages),
         )
         self._send(self._session.start(self._asked))
+        if self._resume_token:
+            timeout_ms = self.state.rules.limits.resume_timeout_ms
+            self._leg.send_event(self._session.resumable(self._resume_token, timeout_ms))
         if self._asked:
             self._apply(self._session.settings.current)
         for feature in self._features:
@@ -249,8 +267,7 @@ class Call:
         turns = settings.turn_detection
         self._hearing.use(is_manual=turns.is_manual, threshold=turns.threshold, padding_ms=turns.padding_ms)
         self._speaking.speed = settings.speed
-        if isinstance(self._leg, WebSocketLeg):
-            self._leg.use(settings.input_encoding, settings.output_encoding)
+        self._leg.use(settings.input_encoding, settings.output_encoding)
 
     def _end_utterance(self, request: BufferRequest) -> None:
         """The client ends the open utterance, or wants it forgotten."""
@@ -394,9 +411,9 @@ class Call:
             case act.Speak():
                 self._speaking.speak(action)
             case act.PauseReply(reply_id):
-                self._leg.playout.pause(reply_id)
-            case act.ResumeReply(reply_id, clause, from_ms):
-                self._leg.playout.resume(reply_id, clause, from_ms)
+                self._speaking.pause(reply_id)
+            case act.ResumeReply():
+                self._speaking.resume(action)
             case act.Attenuate(reply_id, gain_db):
                 self._leg.playout.attenuate(reply_id, gain_db)
             case act.Attend(utterance_id):

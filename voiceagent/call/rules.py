@@ -78,6 +78,7 @@ def _phrases(phrases: config.PhraseSettings) -> Phrases:
         offer_person=_plain(phrases.offer_person),
         transfer=_plain(phrases.transfer),
         transfer_failed=_plain(phrases.transfer_failed),
+        resumed=_plain(phrases.resumed),
         fillers=None if phrases.fillers is None else tuple(map(unmarked, phrases.fillers)),
     )
 
@@ -121,6 +122,7 @@ def _limits(turn: config.TurnSettings) -> Limits:
         reply_filler_after_ms=turn.reply_filler_after_ms,
         filler_after_ms=turn.filler_after_ms,
         max_tool_rounds=turn.max_tool_rounds,
+        resume_timeout_ms=turn.resume_timeout_s * 1000.0,
     )
 
 

@@ -49,6 +49,7 @@ class Speaking:
         self._reply_id = -1
         self._waiting: deque[act.Speak] = deque()
         self._worker: asyncio.Task[None] | None = None
+        self._cue: asyncio.Task[None] | None = None
         self._left = asyncio.Event()
         """Set when audio has left the queue."""
         playout.on_sent = self._sent
@@ -67,6 +68,30 @@ class Speaking:
         self._waiting.append(action)
         if self._worker is None or self._worker.done():
             self._worker = self._tasks.start(owner(action.reply_id), self._work(self._waiting))
+
+    def pause(self, reply_id: int) -> None:
+        """Send nothing of the reply for now, nor a cue before it."""
+        if self._cue is not None:
+            self._cue.cancel()
+        self._playout.pause(reply_id)
+
+    def resume(self, action: act.ResumeReply) -> None:
+        """Go on with the reply, after its cue if it has one."""
+        if action.cue:
+            self._cue = self._tasks.start(owner(action.reply_id), self._resume_after_cue(action))
+        else:
+            self._playout.resume(action.reply_id, action.clause, action.from_ms)
+
+    async def _resume_after_cue(self, action: act.ResumeReply) -> None:
+        resampler = StreamResampler(self._engine.sample_rate_hz, PLAYED_HZ)
+        try:
+            async with aclosing(self._engine.synthesise(action.cue)) as chunks:
+                parts = [resampler.process(chunk.pcm) async for chunk in chunks]
+            self._playout.put_cue(action.reply_id, np.concatenate([*parts, resampler.process(SILENCE, last=True)]))
+        except EngineError as error:
+            self._engine_used("tts", error.kind)
+            log.warning("the cue of reply %d failed: %s", action.reply_id, error)
+        self._playout.resume(action.reply_id, action.clause, action.from_ms)
 
     def end_clause(self, action: act.EndClauseAt) -> None:
         """Send nothing of the clause after the end of a word."""

@@ -166,11 +166,12 @@ class Attend(Action, frozen=True):
 
 class ResumeReply(Action, frozen=True):
     """Send the paused reply at full level, from the sample at which it was paused. If `clause` is given, go back to `from_ms` of
-    that clause's audio, the beginning of the cut word."""
+    that clause's audio, the beginning of the cut word. The cue, if there is one, is said first. It is no part of the reply."""
 
     reply_id: int
     clause: int = -1
     from_ms: float = 0.0
+    cue: str = ""
 
 
 class EndClauseAt(Action, frozen=True):

@@ -28,6 +28,14 @@ class HangUp(Event, frozen=True):
     reason: str
 
 
+class ConnectionLost(Event, frozen=True):
+    """The caller's connection broke, and may come back."""
+
+
+class ConnectionResumed(Event, frozen=True):
+    """The caller has a connection again."""
+
+
 class SpeechStarted(Event, frozen=True):
     """The caller began to speak (confirmed by the VAD). `utterance_id` rises by one with each utterance."""
 

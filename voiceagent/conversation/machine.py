@@ -20,6 +20,7 @@ This settles every race. Besides the phase, the state holds smaller state machin
 - Not understood (`CallerTurn.not_understood`). A turn of which no word is known is answered with a phrase (`caller_turn`).
 - Silence (`State.silence`). It is counted from the last words. Sounds without words do not begin it anew (`silence` says which
   do), and it never runs out while the caller speaks.
+- The connection (`State.connection`). While it is lost, the conversation's timers stand still, and the live reply is paused.
 - Ending (`Silence.ending`). It is set while a farewell is said. The call ends after it, unless the caller speaks or
   the client asks for a reply."""
 
@@ -34,6 +35,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import (
     caller_turn,
     client_edits,
+    connection,
     floor,
     generation,
     memory,
@@ -110,10 +112,12 @@ def _hang_up(step: Step, event: ev.HangUp) -> None:
 
 
 def _timer_fired(step: Step, event: ev.TimerFired) -> None:
-    if not step.timer_ran_out(event.name):
+    if not step.timer_ran_out(event.name) or connection.stands_still(step, event.name):
         return
     if event.name == CALL_LIMIT:
         end_call(step, "call_limit")
+    elif event.name == connection.AWAY:
+        end_call(step, "not_resumed")
     elif event.name == FINAL and step.state.phase is Phase.FINALISING:
         caller_turn.final_is_late(step)
     elif event.name == OVERLAP:
@@ -181,6 +185,8 @@ TABLE: Mapping[type[ev.Event], Row] = dict(
         #    event                      phases                   what is done                          next phases
         _row(ev.CallStarted,            (_NEW,),                 _call_started,                        _BEGUN),
         _row(ev.HangUp,                 _NOT_ENDED,              _hang_up,                             (_ENDED,)),
+        _row(ev.ConnectionLost,         LIVE,                    connection.connection_lost,           (_ENDED,)),
+        _row(ev.ConnectionResumed,      LIVE,                    connection.connection_resumed),
         _row(ev.LastWords,              LIVE,                    floor.say_last_words,                 _BEGUN),
         _row(ev.Announce,               LIVE,                    floor.say_announcement,               _BEGUN),
         _row(ev.PersonRequested,        LIVE,                    floor.person_requested,               _BEGUN),

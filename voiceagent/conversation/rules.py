@@ -28,6 +28,7 @@ class Phrases(Struct, frozen=True, forbid_unknown_fields=True):
     offer_person: str | None = None
     transfer: str | None = None
     transfer_failed: str | None = None
+    resumed: str | None = None
     fillers: tuple[str, ...] | None = ()
     """One of them bridges the wait for a tool."""
 
@@ -49,6 +50,8 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     filler_after_ms: float = 400.0
     """A filler is said when a tool has no result this long after its start; 0: never."""
     max_tool_rounds: int = 4
+    resume_timeout_ms: float = 60_000.0
+    """A call whose connection is lost waits for the caller this long; 0: it ends at once."""
 
 
 class ToolRule(Struct, frozen=True, forbid_unknown_fields=True):

@@ -55,6 +55,12 @@ def begins(step: Step) -> None:
     step.change("silence", since_ms=step.at_ms)
 
 
+def stood_still(step: Step, away_ms: float) -> None:
+    """The caller was away for this time, which does not count."""
+    state = step.state.silence
+    step.change("silence", since_ms=state.since_ms + away_ms, words_ms=state.words_ms + away_ms)
+
+
 def farewell(step: Step) -> None:
     """The agent takes leave of a caller who is silent. The call ends after it."""
     step.change("silence", ending="silence", since_ms=step.at_ms)

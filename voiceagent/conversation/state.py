@@ -246,6 +246,15 @@ class Silence(Struct, frozen=True):
     """The reason with which the call ends after the farewell. Set while the farewell is being said."""
 
 
+class Connection(Struct, frozen=True):
+    """The caller's connection."""
+
+    lost_ms: float | None = None
+    """Time at which it was lost. None: it is up."""
+    due: frozenset[str] = frozenset()
+    """The timers that have run out since, and wait until the caller is back."""
+
+
 class State(Struct, frozen=True):
     """The state of a call between two events."""
 
@@ -264,10 +273,11 @@ class State(Struct, frozen=True):
     late: LateResults = LateResults()
     speculation: Speculation = Speculation()
     silence: Silence = Silence()
+    connection: Connection = Connection()
     timers: frozenset[str] = frozenset()
 
 
-Part = Literal["memory", "caller_turn", "utterance", "replies", "tools", "late", "speculation", "silence"]
+Part = Literal["memory", "caller_turn", "utterance", "replies", "tools", "late", "speculation", "silence", "connection"]
 """The parts of which single fields are changed."""
 
 
@@ -335,6 +345,7 @@ class Step:
             offer_person=own.offer_person if phrases.offer_person is None else phrases.offer_person,
             transfer=own.transfer if phrases.transfer is None else phrases.transfer,
             transfer_failed=own.transfer_failed if phrases.transfer_failed is None else phrases.transfer_failed,
+            resumed=own.resumed if phrases.resumed is None else phrases.resumed,
             fillers=own.fillers if phrases.fillers is None else phrases.fillers,
         )
 

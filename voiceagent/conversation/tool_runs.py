@@ -190,6 +190,8 @@ def _ask(step: Step, reply: Reply, call: ToolCall) -> None:
     """Ask the caller to confirm the tool call."""
     question = confirmation_question(step, call)
     add_text(step, replace(reply, rounds=(*reply.rounds, Round())), question, final=True)
+    if reply.text_only:
+        end_if_complete(step)
 
 
 # --- bridging a wait --------------------------------------------------------------------------------------------------

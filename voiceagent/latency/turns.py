@@ -93,11 +93,14 @@ class TurnMeter:
         """Speculative tool calls that run, with their start times."""
         self._work: deque[WaitInterval] = deque(maxlen=MAX_WORK)
         self._pause = _Pause()
+        self._away = False
 
     def observe(self, event: ev.Event, actions: Iterable[act.Action], at: float) -> TurnReport | None:
         """Take an event and the actions that it caused; `at` is the wall clock in Unix seconds. Returns the report of the turn
         that the event ended, if it ended one."""
         actions = tuple(actions)
+        if isinstance(event, ev.ConnectionLost | ev.ConnectionResumed):
+            self._cut(away=isinstance(event, ev.ConnectionLost))
         self._speech.observe(event, over_reply=self._replying.first_played_ms is not None)
         self._caller(self._hearing, event)
         self._reply(self._replying, event)
@@ -108,6 +111,10 @@ class TurnMeter:
         if self._asking.pending is None and any(isinstance(action, act.CallerFinal) for action in actions):
             self._hearing = _Hearing()  # it gets no answer
         return report
+
+    def _cut(self, *, away: bool) -> None:
+        """A turn in which the caller was away is not measured."""
+        self._away, self._hearing, self._replying.number, self._asking.pending = away, _Hearing(), 0, None
 
     def _caller(self, hearing: _Hearing, event: ev.Event) -> None:
         match event:
@@ -242,7 +249,7 @@ class TurnMeter:
                 self._understood(self._hearing, at_ms)
             case act.SetEndpointing():
                 self._pause.endpointing_delay_ms = action.endpoint_ms
-            case act.ReplyStarted() if action.turn > 0:
+            case act.ReplyStarted() if action.turn > 0 and not self._away:
                 self._commit(self._of(action.reply_id), action.turn, at_ms, asked)
             case act.Generate():
                 self._of(action.reply_id).generate_ms = at_ms

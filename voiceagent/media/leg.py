@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -14,6 +14,10 @@ from voiceagent.json_types import JsonObject
 from voiceagent.latency.spans import LegKind
 from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.playout import Playout
+from voiceagent.media.websocket.event_audio import Encoding
+
+DeliverAudio = Callable[[int, int, str, float], None]
+"""Takes a reply's id, a clause, audio of it in base64, and its length in ms."""
 
 
 class InboundFrame(msgspec.Struct, frozen=True):
@@ -50,6 +54,14 @@ class Leg(Protocol):
         """Send one JSON event to the client. It is kept (bounded) until the channel opens, and dropped when the channel is
         closed."""
         ...
+
+    def deliver_audio(self, deliver: DeliverAudio) -> None:
+        """Give the agent's audio to `deliver`, where it goes by events."""
+        return
+
+    def use(self, taken: Encoding, given: Encoding) -> None:
+        """Take the caller's audio, and give the agent's, in these encodings from now on, where it goes by events."""
+        return
 
     @property
     def end_reason(self) -> str:
@@ -93,8 +105,16 @@ class LegWrapper(Leg):
     def __init__(self, leg: Leg) -> None:
         self.kind = leg.kind
         self.playout = leg.playout
-        self.cleaner = leg.cleaner
         self._leg = leg
+
+    @property
+    def cleaner(self) -> AudioCleaner:
+        """That of the other leg."""
+        return self._leg.cleaner
+
+    @cleaner.setter
+    def cleaner(self, cleaner: AudioCleaner) -> None:
+        self._leg.cleaner = cleaner
 
     @override
     def frames(self) -> AsyncIterator[InboundFrame]:
@@ -107,6 +127,14 @@ class LegWrapper(Leg):
     @override
     def send_event(self, event: JsonObject) -> None:
         self._leg.send_event(event)
+
+    @override
+    def deliver_audio(self, deliver: DeliverAudio) -> None:
+        self._leg.deliver_audio(deliver)
+
+    @override
+    def use(self, taken: Encoding, given: Encoding) -> None:
+        self._leg.use(taken, given)
 
     @property
     @override

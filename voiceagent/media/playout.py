@@ -24,6 +24,9 @@ FULL_S = 30.0
 MAX_REMEMBERED = 1024
 """The number of dropped replies, and of replies with a ledger, that are remembered. The oldest are forgotten (reply ids rise)."""
 
+CUE = -1
+"""The number of the clause that holds a cue: it is said before all that waits, and enters no ledger."""
+
 Position = tuple[int, int, float]
 """(reply_id, clause, played_ms): the clause's audio was sent up to there, and all earlier clauses completely."""
 
@@ -231,8 +234,18 @@ class Playout:
             self._tail = np.zeros(PLAYED_FRAME_SAMPLES, np.int16)
             self._tail[: len(fading)] = fading * np.linspace(self._gain, 0.0, len(fading))
         self._paused.add(reply_id)
+        self._clauses = deque(clause for clause in self._clauses if clause.index != CUE)
+        self._queued_samples = sum(len(part) for clause in self._clauses for part in clause.buffer)
         if self.on_halt is not None:
             self.on_halt(reply_id)
+
+    def put_cue(self, reply_id: int, pcm: NDArray[np.int16]) -> None:
+        """Send this audio once the paused reply goes on, before its rest. Another pause drops it."""
+        cue = PlayoutClause(reply_id, CUE)
+        cue.buffer.append(pcm)
+        cue.complete = True
+        self._clauses.appendleft(cue)
+        self._queued_samples += len(pcm)
 
     def resume(self, reply_id: int, clause: int = -1, from_ms: float = 0.0) -> None:
         """Go on at the full level from the very sample at which the reply was paused. If `clause` is the one that was being sent,
@@ -287,7 +300,7 @@ class Playout:
         """These were played to the caller, and all that was taken before them: enter them in the ledger and report them."""
         for position in positions:
             self._forget_confirmed(position)
-            if position[0] in self._cancelled:
+            if position[0] in self._cancelled or position[1] == CUE:
                 continue
             self._last.pop(position[0], None)
             self._last[position[0]] = position

@@ -388,6 +388,13 @@ class ToolProgress(ServerEvent, frozen=True, kw_only=True):
     status: Literal["running", "completed", "failed", "abandoned"]
 
 
+class ResumeOffered(ServerEvent, frozen=True, kw_only=True):
+    """The token with which the client takes its call up again if its connection is lost, and how long the call waits then."""
+
+    token: str
+    timeout_s: float
+
+
 class CallEnded(ServerEvent, frozen=True, kw_only=True):
     """The last event of a call."""
 

@@ -4,7 +4,7 @@ leg passes times in and sends what comes out."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
@@ -48,10 +48,12 @@ from voiceagent.realtime.server_events import (
     ItemDone,
     ItemRetrieved,
     NotUnderstood,
+    OutputAudioDelta,
     RateLimit,
     RateLimitsUpdated,
     ResponseDone,
     ResponseUsage,
+    ResumeOffered,
     ServerEvent,
     SessionCreated,
     SessionUpdated,
@@ -74,6 +76,11 @@ RateLimits = Callable[[float], tuple[RateLimit, ...]]
 """Gives the client's limits at a time, in milliseconds on the call's clock."""
 REMEMBERED = 64
 """The number of utterances and replies that are remembered, so that late and repeated events are recognised."""
+
+MAX_RECENT = 1024
+"""The number of events back that a client may have missed."""
+NOT_REPEATED = (SessionCreated, ResumeOffered, OutputAudioDelta)
+"""Events that are of one connection. Audio that was not heard comes again by itself."""
 
 FOLLOW_UP_MS = 3000.0
 """The time for which a `response.create` counts as a follow-up to a tool. Clients ask for a response after each tool, whoever ran
@@ -165,6 +172,9 @@ class RealtimeSession:
         self._follow_ups = 0
         self._follow_up_until_ms = 0.0
         self._ended = False
+        self._recent: deque[tuple[str, JsonObject | None]] = deque(maxlen=MAX_RECENT)
+        """The last events that were sent, by their ids. None: one that is not repeated."""
+        self._sent_count = self._missed_from = 0
 
     def start(self, asked: JsonObject | None = None) -> list[JsonObject]:
         """The first events of the call. `asked` are changes that the client has asked for already; they must be valid."""
@@ -177,6 +187,23 @@ class RealtimeSession:
     def joined(self) -> list[JsonObject]:
         """The first events for somebody who joins the running call."""
         return self._send([SessionCreated(session=self._shown())])
+
+    def resumable(self, token: str, timeout_ms: float) -> JsonObject:
+        """The event that tells the client how it takes the call up again."""
+        return self._send([ResumeOffered(token=token, timeout_s=timeout_ms / 1000)])[0]
+
+    def lost(self) -> None:
+        """The client gets no more events, until it is back."""
+        self._missed_from = self._sent_count
+
+    def resumed(self, after: str, token: str, timeout_ms: float) -> list[JsonObject]:
+        """The first events for a client that is back. `after` is the id of the last event that it got. If that is not given, or
+        not known any more, the client is taken to have got all until the loss."""
+        recent = list(self._recent)
+        place = next((place for place, (event_id, _) in enumerate(recent) if event_id == after), None)
+        first = len(recent) - (self._sent_count - self._missed_from) if place is None else place + 1
+        missed = [event for _, event in recent[max(0, first) :] if event is not None]
+        return [*self.joined(), self.resumable(token, timeout_ms), *missed]
 
     def on_notice(self, notice: actions.Notice, at_ms: float) -> list[JsonObject]:
         """Returns the client's events for a notice; none after `on_end`."""
@@ -593,7 +620,11 @@ class RealtimeSession:
         return EventOutcome(replies=tuple(self._send(events)))
 
     def _send(self, events: Collection[ServerEvent]) -> list[JsonObject]:
-        return [self._dialect.encode(event, self._new_id("event")) for event in events]
+        written = [self._dialect.encode(event, self._new_id("event")) for event in events]
+        for event, one in zip(events, written, strict=True):
+            self._recent.append((str(one.get("event_id")), None if isinstance(event, NOT_REPEATED) else one))
+        self._sent_count += len(written)
+        return written
 
     def _shown(self) -> JsonObject:
         return self._dialect.write_session(self.settings.current, self.settings.facts)

@@ -82,6 +82,8 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Silence of both sides before the agent asks whether the caller is there; the same again ends the call. 0: never."""
     max_call_s: Seconds = RULES.limits.max_call_ms / 1000
     """The longest call. 0: no limit."""
+    resume_timeout_s: Seconds = RULES.limits.resume_timeout_ms / 1000
+    """A call whose connection is lost waits this long for its caller. 0: it ends at once."""
     reply_timeout_s: Seconds = RULES.limits.reply_timeout_ms / 1000
     """A reply of which nothing came for this long, not even thoughts, is given up with an apology. 0: never."""
     thinking_timeout_s: Seconds = RULES.limits.thinking_timeout_ms / 1000
@@ -142,6 +144,7 @@ class PhraseSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     transfer: str | None = None
     """Said to a caller who asked for a person and is transferred."""
     transfer_failed: str | None = None
+    resumed: str | None = None
     """Said when nobody has taken that call over."""
     fillers: tuple[str, ...] | None = None
     """Phrases that may be said, in turn, while a tool takes its time; a tool may have its own."""

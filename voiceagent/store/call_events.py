@@ -17,6 +17,8 @@ from voiceagent.latency.spans import TurnReport
 WORDS = frozenset(["text", "stable", "unstable", "heard", "unheard", "arguments", "output", "message"])
 """Fields that hold what was said, or what tools were given and have answered."""
 _OF_EVENTS: dict[type[ev.Event], str] = {
+    ev.ConnectionLost: "connection.lost",
+    ev.ConnectionResumed: "connection.resumed",
     ev.PersonRequested: "caller.asked_for_person",
     ev.TransferFailed: "transfer.failed",
     ev.InstructionsChanged: "client.changed_instructions",

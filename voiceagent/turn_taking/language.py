@@ -114,6 +114,8 @@ class Sayings:
     """Before the caller is transferred to a person."""
     transfer_failed: str = ""
     """To a caller whom nobody could take over."""
+    resumed: str = ""
+    """To a caller whose connection was lost, before what was left to say."""
     recording_deleted: str = ""
     """To a caller who did not want to be recorded."""
 

@@ -30,7 +30,8 @@ class EventPlayer:
     """Takes a playout's audio until it is cancelled: `run` is a task of its own."""
 
     def __init__(self, playout: Playout, deliver: Deliver, cleaner: AudioCleaner) -> None:
-        self._playout = playout
+        self._playout: Playout
+        self._is_stopped = False
         self._deliver = deliver
         self._cleaner = cleaner
         self._clock = asyncio.get_running_loop().time
@@ -39,8 +40,20 @@ class EventPlayer:
         """The time until which the client has something to play."""
         self._unplayed: deque[tuple[float, list[Position]]] = deque()
         """The frames that were sent, each with the time at which it is over."""
-        playout.on_ready = self._wake.set
-        playout.on_halt = self._halt
+        self.play(playout)
+
+    def play(self, playout: Playout) -> None:
+        """Take this playout's audio from now on."""
+        self._playout = playout
+        playout.on_ready, playout.on_halt = self._wake.set, self._halt
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Take no more: the client plays nothing any more."""
+        if not self._is_stopped:
+            self._confirm()
+            self._is_stopped = True
+            self._unplayed.clear()
 
     async def run(self) -> None:
         """Send the playout's audio, whenever there is some."""
@@ -72,6 +85,8 @@ class EventPlayer:
     def _send(self) -> bool:
         """Send what is due. Returns whether there may be more."""
         now_s = self._clock()
+        if self._is_stopped:
+            return False
         if self._played_s - now_s > AHEAD_S - PIECE_FRAMES * FRAME_S + 1e-4:
             return True
         parts: list[NDArray[np.int16]] = []

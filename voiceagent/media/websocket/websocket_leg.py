@@ -9,13 +9,14 @@ from collections.abc import AsyncIterator, Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from voiceagent.audio.format import FRAME_MS, PLAYED_HZ
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.spans import LegKind
 from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.inbound_frames import InboundFrames
-from voiceagent.media.leg import InboundFrame, Leg
+from voiceagent.media.leg import DeliverAudio, InboundFrame, Leg
 from voiceagent.media.playout import Playout
 from voiceagent.media.websocket.event_audio import Encoding, EventDecoder, EventEncoder
 from voiceagent.media.websocket.event_player import EventPlayer
@@ -33,6 +34,8 @@ FRAMES_IN_A_ROW = 5
 """The frames that the call hears before others get their turn."""
 TOO_MANY = 1008, "too many events wait to be read"
 
+REPLACED = 4001, "the call was resumed by another connection"
+
 ReadAudio = Callable[[str], str | None]
 """Gives the audio, in base64, of a message that appends some. None: the message does something else."""
 
@@ -44,10 +47,9 @@ class WebSocketLeg(Leg):
         self.kind = LegKind.WEBSOCKET
         self.cleaner = AudioCleaner()
         self.playout = Playout()
-        self.on_audio: Callable[[int, int, str, float], None] | None = None
-        """Called with a reply's id, a clause, audio of it in base64, and its length in ms."""
         self.dropped_in = 0
         self._wire = wire
+        self._deliver_to: DeliverAudio | None = None
         self._read_audio = read_audio
         self._inbound = InboundFrames(self.cleaner)
         self._decoder, self._encoder = EventDecoder(), EventEncoder()
@@ -60,11 +62,24 @@ class WebSocketLeg(Leg):
         """The client's messages, each with the number of frames before it."""
         self._changed = asyncio.Event()
         self._heard = asyncio.Event()
-        self._outbox = Outbox(wire, lambda closing: self._end("lost", closing))
+        self._outbox = Outbox(wire, self._on_unsent)
         self._end_reason = ""
         self._closing: Closing = CLOSED
         self._tasks.start_alone(self._player.run(), "audio of a WebSocket")
         self._tasks.start_alone(self._outbox.run(), "events of a WebSocket")
+
+    @override
+    def deliver_audio(self, deliver: DeliverAudio) -> None:
+        self._deliver_to = deliver
+
+    def play(self, playout: Playout) -> None:
+        """See `ConnectionLeg.play`."""
+        self.playout = playout
+        self._player.play(playout)
+
+    def replaced(self) -> None:
+        """See `ConnectionLeg.replaced`."""
+        self._end("replaced", REPLACED)
 
     def use(self, taken: Encoding, given: Encoding) -> None:
         """Take the caller's audio, and give the agent's, in these encodings from now on."""
@@ -153,13 +168,19 @@ class WebSocketLeg(Leg):
         await self._tasks.close()
         await self._wire.close(*self._closing)
 
+    def _on_unsent(self, closing: Closing) -> None:
+        """Nothing can be sent any more. How a connection ended that was closed is told by `gone`."""
+        if closing is not CLOSED:
+            self._end("lost", closing)
+
     def _end(self, reason: str, closing: Closing) -> None:
         if not self._end_reason:
             self._end_reason, self._closing = reason, closing
+            self._player.stop()
             self._inbound.end()
             self._changed.set()
             self._heard.set()
 
     def _deliver(self, reply_id: int, clause: int, pcm: NDArray[np.int16]) -> None:
-        if self.on_audio is not None:
-            self.on_audio(reply_id, clause, self._encoder.encode(pcm), len(pcm) * 1000.0 / PLAYED_HZ)
+        if self._deliver_to is not None:
+            self._deliver_to(reply_id, clause, self._encoder.encode(pcm), len(pcm) * 1000.0 / PLAYED_HZ)

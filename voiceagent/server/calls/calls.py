@@ -4,7 +4,9 @@ back and its end is counted."""
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
+import re
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -12,6 +14,7 @@ from typing import Protocol, runtime_checkable
 
 from voiceagent.errors import MediaError, VoiceAgentError
 from voiceagent.media.leg import Leg, Sideband
+from voiceagent.media.resumable_leg import ConnectionLeg, ResumableLeg
 from voiceagent.media.webrtc.ports import NoPortError
 from voiceagent.server.calls.admission import RETRY_AFTER_S, YOUNG_S, Admission
 from voiceagent.server.calls.quotas import NOBODY, Client, Place, Quotas
@@ -20,6 +23,12 @@ from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.task_owner import TaskOwner, running
 
 log = logging.getLogger(__name__)
+
+RESUME_PREFIX = "rs_"
+CALL_CHARACTERS = 24
+RESUME_SHAPE = re.compile(rf"{RESUME_PREFIX}[0-9a-f]{{{CALL_CHARACTERS}}}[A-Za-z0-9_-]{{43}}")
+"""The call, and 256 random bits, of which the server keeps only the hash."""
+NOT_RESUMABLE = "The resume token is wrong, was used, or its call is over; begin a new call."
 
 ANSWER_TIMEOUT_S = 10.0
 MINUTES_CHECKED_S = 5.0
@@ -50,6 +59,23 @@ class JoinableCall(Protocol):
         ...
 
 
+@runtime_checkable
+class ResumableCall(Protocol):
+    """A call that outlives its connection."""
+
+    def offer_resumption(self, token: str) -> None:
+        """Tell the client this token when the call begins."""
+        ...
+
+    def connection_lost(self) -> None:
+        """The client's connection is lost, or is about to be replaced."""
+        ...
+
+    def resumed(self, token: str, after: str) -> None:
+        """The client is back. `after` is the id of the last event that it got; empty if it does not say. `token` is its next."""
+        ...
+
+
 Answer = Callable[[str], Awaitable[tuple[Leg, str]]]
 """Answers an SDP offer: the leg and the SDP answer. Raises MediaError for an offer that cannot be used."""
 
@@ -57,13 +83,24 @@ StartCall = Callable[[Leg, str, dict[str, object]], CallHandle]
 """Makes the call of a leg, from its id and the session settings that came with the offer."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Up:
     """A call that is up."""
 
+    call_id: str
     handle: CallHandle
     leg: Leg
     place: Place
+    resume_hash: bytes = b""
+    """The hash of the token that resumes it. Empty: it cannot be resumed."""
+    joining: asyncio.Task[None] | None = None
+    """Waits until a new connection, which is to take the place of the last one, is up."""
+
+    def new_token(self) -> str:
+        """A token that resumes the call. The one before dies."""
+        token = f"{RESUME_PREFIX}{self.call_id.removeprefix('rtc_')}{secrets.token_urlsafe(32)}"
+        self.resume_hash = _hash(token)
+        return token
 
 
 class Calls:
@@ -121,6 +158,7 @@ class Calls:
                 if not is_there():
                     raise Problem(503, "gone", "Nobody waits for this call any more, or the server has begun to drain.")
                 leg = await make_leg()
+                leg = ResumableLeg(leg) if isinstance(leg, ConnectionLeg) else leg
                 call_id = f"rtc_{secrets.token_hex(12)}"
                 try:
                     handle = start_call(leg, call_id, asked)
@@ -131,10 +169,52 @@ class Calls:
                 self._admission.release()
                 place.release()
                 raise
-        up = self._up[call_id] = _Up(handle, leg, place)
+        up = self._up[call_id] = _Up(call_id, handle, leg, place)
+        if isinstance(handle, ResumableCall) and isinstance(leg, ResumableLeg):
+            leg.on_lost = handle.connection_lost
+            handle.offer_resumption(up.new_token())
         self.metrics.call_started(leg.kind)
         self._tasks.start(self._run(call_id, up), f"call {call_id}")
         return call_id
+
+    def resumable_by(self, token: str) -> Client | None:
+        """The client whose call the token resumes; None for a token that is wrong, was used, or whose call is over."""
+        up = self._of_token(token)
+        return None if up is None else up.place.client
+
+    def _of_token(self, token: str) -> _Up | None:
+        up = self._up.get(f"rtc_{token[len(RESUME_PREFIX) :][:CALL_CHARACTERS]}")
+        return up if up is not None and secrets.compare_digest(_hash(token), up.resume_hash) else None
+
+    async def resume(self, token: str, make_leg: Callable[[], Awaitable[Leg]], after: str) -> str:
+        """Let a client go on with its call over a new connection, once that is up: the call's id. The token is used up then.
+        Raises Problem, also what `make_leg` raises."""
+        up = self._of_token(token)
+        if up is None:
+            raise Problem(401, "invalid_api_key", NOT_RESUMABLE)
+        leg = await make_leg()
+        if not isinstance(leg, ConnectionLeg) or not isinstance(up.leg, ResumableLeg) or leg.kind is not up.leg.kind:
+            await leg.close()
+            raise Problem(409, "other_transport", f"The call came by {up.leg.kind}; resume it in the same way.")
+        if up.joining is not None:
+            up.joining.cancel()
+        up.joining = self._tasks.start(self._join(up, leg, token, after), f"resuming of call {up.call_id}")
+        return up.call_id
+
+    async def _join(self, up: _Up, leg: ConnectionLeg, token: str, after: str) -> None:
+        is_taken = False
+        try:
+            if not await leg.wait_connected() or self._of_token(token) is not up:
+                return
+            if isinstance(up.leg, ResumableLeg) and isinstance(up.handle, ResumableCall):
+                is_taken = True
+                up.leg.take(leg)
+                self.metrics.calls_resumed[leg.kind] += 1
+                up.handle.resumed(up.new_token(), after)
+        finally:
+            if not is_taken:
+                leg.replaced()
+                await leg.close()
 
     def _connected(self) -> int:
         """The number of connected calls. A half-open call costs nothing."""
@@ -172,6 +252,17 @@ class Calls:
         self.hang_up_all()
         await self._tasks.finished(grace_s)
         await self._tasks.close()
+
+    async def answer_again(self, offer: str, token: str, after: str) -> tuple[str, str]:
+        """Answer the offer of a client that resumes its call: see `resume`."""
+        sdp = ""
+
+        async def make_leg() -> Leg:
+            nonlocal sdp
+            leg, sdp = await self._leg(offer)
+            return leg
+
+        return await self.resume(token, make_leg, after), sdp
 
     async def _leg(self, offer: str) -> tuple[Leg, str]:
         try:
@@ -219,3 +310,7 @@ class Calls:
                 await up.leg.close()
             except Exception:
                 log.exception("call %s: its connection broke as it was closed", call_id)
+
+
+def _hash(token: str) -> bytes:
+    return hashlib.sha256(token.encode(errors="surrogateescape")).digest()

@@ -28,7 +28,7 @@ from voiceagent.server.calls.calls import Answer, Calls, StartCall
 from voiceagent.server.calls.draining import DRAIN_TIMEOUT_S, Draining
 from voiceagent.server.calls.quotas import CLIENT, Quotas
 from voiceagent.server.calls.readiness import Load, Readiness
-from voiceagent.server.http.auth import KeyGate
+from voiceagent.server.http.auth import KeyGate, resume_token_of
 from voiceagent.server.http.connection import AIOHTTP_OPTIONS
 from voiceagent.server.http.offer import read_offer, refuse_encodings
 from voiceagent.server.http.page import serve_page
@@ -102,9 +102,10 @@ def make_app(service: Service) -> web.Application:
     keys = service.keys
     origins = Origins(service.allowed_origins, keys_needed=lambda: keys.is_needed)
     client_secrets = service.metrics.client_secrets = ClientSecrets()
-    gate = KeyGate(keys, client_secrets, origins, service.metrics)
     admission = service.admission.settings
     quotas = Quotas(admission.per_client, admission.max_calls, keys=keys.count, spent_before=keys.spent_before)
+    calls = Calls(service.answer, service.admission, quotas, service.metrics)
+    gate = KeyGate(keys, client_secrets, origins, service.metrics, calls.resumable_by)
     app = web.Application(
         middlewares=[_headers(gate), answer_problems, refuse_encodings, gate.middleware()],
         client_max_size=MAX_BODY_BYTES,
@@ -112,7 +113,7 @@ def make_app(service: Service) -> web.Application:
     )
     app[CORS] = gate.cors
     app[KEYS] = keys
-    app[CALLS] = Calls(service.answer, service.admission, quotas, service.metrics)
+    app[CALLS] = calls
 
     async def lifetime(app: web.Application) -> AsyncIterator[None]:
         app[DRAINING] = Draining(app[CALLS], service.drain_timeout_s)
@@ -221,6 +222,9 @@ async def _readyz(request: web.Request) -> web.Response:
 
 async def _offer(request: web.Request) -> web.Response:
     calls = request.app[CALLS]
+    if token := resume_token_of(request):
+        offer, _ = await read_offer(request)
+        return _answered(*await calls.answer_again(offer, token, _after(request)))
     try:
         draining = request.app[DRAINING]
         with draining.offer():
@@ -232,8 +236,17 @@ async def _offer(request: web.Request) -> web.Response:
     except Problem as problem:
         calls.metrics.calls_refused.add(problem.code)
         raise
+    return _answered(call_id, sdp)
+
+
+def _answered(call_id: str, sdp: str) -> web.Response:
     headers = {"Location": f"/v1/realtime/calls/{call_id}", hdrs.CONTENT_TYPE: "application/sdp"}
     return web.Response(status=201, body=sdp.encode(), headers=headers)
+
+
+def _after(request: web.Request) -> str:
+    """The last event that the client of a lost connection got."""
+    return request.query.get("after", "")
 
 
 async def _open_socket(request: web.Request) -> web.StreamResponse:
@@ -242,6 +255,10 @@ async def _open_socket(request: web.Request) -> web.StreamResponse:
         return await _join(request)
     calls, draining = request.app[CALLS], request.app[DRAINING]
     opened = RealtimeSocket(request, request.app[SOCKETS])
+    if token := resume_token_of(request):
+        await calls.resume(token, opened.make_leg, _after(request))
+        await opened.carry()
+        return opened.socket
     try:
         with draining.offer():
             start_call = request.app[READINESS].start_call()

@@ -9,13 +9,15 @@ import asyncio
 import dataclasses
 import logging
 import re
+from collections.abc import Callable
 
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, Middleware
 
-from voiceagent.server.access.client_secrets import SHAPE, ClientSecrets
+from voiceagent.server.access.client_secrets import SHAPE, ClientSecrets, IssuedSecret
 from voiceagent.server.access.key_ring import KEYS_VARIABLE, KeyRing, is_loopback
 from voiceagent.server.access.origins import Origins, host_of
+from voiceagent.server.calls.calls import NOT_RESUMABLE, RESUME_SHAPE
 from voiceagent.server.calls.quotas import CLIENT, Client
 from voiceagent.server.http.connection import peer_of
 from voiceagent.server.http.problems import Problem
@@ -33,14 +35,26 @@ _ALLOWED_HEADERS = "authorization, content-type, last-event-id, x-openai-agents-
 log = logging.getLogger(__name__)
 
 
+FindCaller = Callable[[str], Client | None]
+"""Finds the client whose call a resume token resumes."""
+
+
 class KeyGate:
     """The middleware that lets requests in, and answers CORS preflights of requests that may come from a browser."""
 
-    def __init__(self, keys: KeyRing, secrets: ClientSecrets, origins: Origins, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        keys: KeyRing,
+        secrets: ClientSecrets,
+        origins: Origins,
+        metrics: Metrics,
+        resumable_by: FindCaller = lambda token: None,
+    ) -> None:
         self._keys = keys
         self._secrets = secrets
         self._origins = origins
         self._metrics = metrics
+        self._resumable_by = resumable_by
         self._wrong = WrongKeys(metrics)
         self._told_of_origin_s = float("-inf")
 
@@ -69,6 +83,8 @@ class KeyGate:
         token = key_of(request)
         if SHAPE.fullmatch(token):
             return await self._with_secret(request, token)
+        if RESUME_SHAPE.fullmatch(token):
+            return await self._with_resume_token(request, token)
         if not self._keys.is_needed:
             return anybody
         client = self._keys.client(token)
@@ -82,11 +98,7 @@ class KeyGate:
         if secret is None or owner is None:
             self._secrets.refused["unknown"] += 1
             raise await self._refusal(request, "The client secret is wrong, has expired or was revoked; ask for a new one.")
-        if secret.origin and request.headers.get("Origin") != secret.origin:
-            self._secrets.refused["origin"] += 1
-            raise Problem(
-                403, "origin_not_allowed", f"This client secret is for pages of {secret.origin}; ask for one for this page."
-            )
+        self._check_origin_of(secret, request)
         if not _FOR_SECRETS.fullmatch(request.path):
             self._secrets.refused["path"] += 1
             raise Problem(
@@ -96,6 +108,23 @@ class KeyGate:
             self._secrets.refused["used"] += 1
             secret.take()  # raises
         return dataclasses.replace(owner, is_operator=False, secret=secret)
+
+    def _check_origin_of(self, secret: IssuedSecret, request: web.Request) -> None:
+        if secret.origin and request.headers.get("Origin") != secret.origin:
+            self._secrets.refused["origin"] += 1
+            raise Problem(
+                403, "origin_not_allowed", f"This client secret is for pages of {secret.origin}; ask for one for this page."
+            )
+
+    async def _with_resume_token(self, request: web.Request, token: str) -> Client:
+        client = self._resumable_by(token)
+        if client is None:
+            raise await self._refusal(request, NOT_RESUMABLE)
+        if client.secret is not None:
+            self._check_origin_of(client.secret, request)
+        if not _begins_a_call(request):
+            raise Problem(403, "key_needed", "A resume token resumes its call; send a key of this server for anything else.")
+        return client
 
     def cors(self, request: web.Request) -> dict[str, str]:
         """The CORS headers of every answer to this request, errors among them."""
@@ -161,6 +190,12 @@ def key_of(request: web.Request) -> str:
         return ""
     offered = (part.strip() for part in request.headers.get(hdrs.SEC_WEBSOCKET_PROTOCOL, "").split(","))
     return next((part.removeprefix(KEY_SUBPROTOCOL) for part in offered if part.startswith(KEY_SUBPROTOCOL)), "")
+
+
+def resume_token_of(request: web.Request) -> str:
+    """The resume token that a request presents in place of a key; empty if there is none."""
+    token = key_of(request)
+    return token if RESUME_SHAPE.fullmatch(token) else ""
 
 
 def _begins_a_call(request: web.Request) -> bool:

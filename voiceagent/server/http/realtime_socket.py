@@ -24,6 +24,8 @@ TRANSCRIPTION = "transcription"
 PING_S = 30.0
 CLOSE_S = 2.0
 """The longest wait for a client's answer to our close. A client that reads nothing is cut off after twice that time."""
+ORDERLY = (WSCloseCode.OK, WSCloseCode.GOING_AWAY, 0)
+"""The codes with which a client hangs up; 0 stands for none. After any other end it may come back."""
 MAX_REASON_BYTES = 120
 """The longest reason of a close frame (RFC 6455 §5.5: 125 bytes with its code)."""
 
@@ -82,7 +84,7 @@ class RealtimeSocket:
                 await leg.receive(message.data)
             if message.type is WSMsgType.BINARY:
                 await self.close(WSCloseCode.UNSUPPORTED_DATA, "send events as text")
-            is_closed = message.type in (WSMsgType.CLOSE, WSMsgType.CLOSING, WSMsgType.CLOSED)
+            is_closed = message.type is WSMsgType.BINARY or (message.type is WSMsgType.CLOSE and message.data in ORDERLY)
         finally:
             leg.gone(is_closed=is_closed)
 

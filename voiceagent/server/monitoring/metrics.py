@@ -66,6 +66,7 @@ class Metrics(Collector):
         """See `Pressure.level`."""
         self.calls_refused = CountsBy("reason", "voiceagent_calls_refused_total", "Offers that were refused.")
         self.calls_ended = CountsBy("reason", "voiceagent_calls_ended_total", "Calls that are over.")
+        self.calls_resumed = CountsBy("leg", "voiceagent_calls_resumed_total", "Calls that went on over a new connection.")
         self.connections = 0
         self.connections_let_go = CountsBy("reason", "voiceagent_connections_let_go_total", "Those that were closed, by why.")
         self.log_lines_left_out = 0

@@ -147,6 +147,7 @@ GERMAN = Language(
         code="Den Code lasse ich weg.",
         transfer="Einen Moment bitte, ich verbinde Sie.",
         transfer_failed="Leider ist gerade niemand zu erreichen. Ich helfe Ihnen gern weiter.",
+        resumed="Entschuldigung, die Verbindung war unterbrochen.",
         recording_deleted="Die Aufnahme ist gelöscht.",
     ),
     prompts=Prompts(

@@ -141,6 +141,7 @@ ENGLISH = Language(
         code="I'll leave out the code.",
         transfer="One moment please, I'll put you through.",
         transfer_failed="Sorry, nobody can take your call just now. I can go on helping you.",
+        resumed="Sorry, we were cut off.",
         recording_deleted="The recording is deleted.",
     ),
     prompts=Prompts(

@@ -136,6 +136,7 @@ SPANISH = Language(
         code="Omito el código.",
         transfer="Un momento, por favor, le paso con una persona.",
         transfer_failed="Lo siento, ahora mismo no puede atenderle nadie. Puedo seguir ayudándole.",
+        resumed="Perdone, se ha cortado la conexión.",
         recording_deleted="La grabación se ha borrado.",
     ),
     prompts=Prompts(

@@ -117,6 +117,7 @@ FRENCH = Language(
         code="Je laisse le code de côté.",
         transfer="Un instant, s'il vous plaît, je vous passe quelqu'un.",
         transfer_failed="Désolé, personne ne peut prendre votre appel pour le moment. Je peux continuer à vous aider.",
+        resumed="Excusez-moi, nous avons été coupés.",
         recording_deleted="L'enregistrement est effacé.",
     ),
     prompts=Prompts(

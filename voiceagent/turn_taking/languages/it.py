@@ -119,6 +119,7 @@ ITALIAN = Language(
         code="Tralascio il codice.",
         transfer="Un momento, per favore, le passo una persona.",
         transfer_failed="Mi dispiace, al momento nessuno può rispondere. Posso continuare ad aiutarla io.",
+        resumed="Mi scusi, è caduta la linea.",
         recording_deleted="La registrazione è stata cancellata.",
     ),
     prompts=Prompts(

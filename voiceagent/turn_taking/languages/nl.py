@@ -120,6 +120,7 @@ DUTCH = Language(
         code="De code laat ik weg.",
         transfer="Een moment alstublieft, ik verbind u door.",
         transfer_failed="Sorry, er kan nu niemand opnemen. Ik help u graag verder.",
+        resumed="Sorry, de verbinding was even weg.",
         recording_deleted="De opname is gewist.",
     ),
     prompts=Prompts(

@@ -132,6 +132,7 @@ PORTUGUESE = Language(
         code="Deixo o código de fora.",
         transfer="Um momento, por favor, vou passar a ligação.",
         transfer_failed="Desculpe, ninguém pode atender agora. Posso continuar a ajudar.",
+        resumed="Desculpe, a ligação caiu.",
         recording_deleted="A gravação foi apagada.",
     ),
     prompts=Prompts(

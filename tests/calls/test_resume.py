@@ -1,0 +1,157 @@
+"""Calls that outlive their connection: over a WebSocket, with a real server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+import pytest_asyncio
+
+from tests.calls.scripted_model import Message, agent_on
+from tests.calls.socket_caller import SocketCaller
+from tests.fakes import Said
+from tests.kept_calls import latest_log
+from tests.server_process import ServerProcess
+from voiceagent.conversation.events import ConnectionLost, ConnectionResumed
+from voiceagent.conversation.machine import replay
+from voiceagent.server.calls.calls import RESUME_SHAPE
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+STORY = "Once upon a time a small boat went out to sea, and the wind was kind, and all the fish were asleep."
+TOOLS = '''
+import asyncio
+from voiceagent.tools import tool
+
+@tool
+async def book_table() -> dict[str, str]:
+    """Book a table."""
+    await asyncio.sleep(1.5)
+    return {"booked": "table"}
+'''
+
+
+def tells(messages: list[Message]) -> str | tuple[str, str]:
+    """Tell a story, or book a table where that is asked for."""
+    last = messages[-1]
+    if last["role"] == "tool":
+        return "Your table is booked."
+    return ("book_table", "{}") if "table" in last["content"] else STORY
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ServerProcess]:
+    async with agent_on(
+        tmp_path_factory.mktemp("resume"), tells, TOOLS, "turn: {resume_timeout_s: 2}\nphrases: {greeting: ''}\n"
+    ) as running:
+        yield running
+
+
+async def test_a_reply_goes_on_at_its_first_unheard_word(server: ServerProcess) -> None:
+    async with SocketCaller(server.url) as caller:
+        await caller.until(lambda: bool(caller.token))
+        assert RESUME_SHAPE.fullmatch(caller.token)
+        await caller.write("Tell me a story.")
+        await caller.until(lambda: len(" ".join(caller.heard().values()).split()) > 2)
+        await caller.cut()
+        await asyncio.sleep(0.3)  # nobody is there; what is said now would be lost
+        await caller.resume()
+        done = await caller.wait("response.done")
+        assert done["response"]["status"] == "completed"
+        assert done["response"]["output"][0]["content"][0]["transcript"] == STORY
+        assert list(caller.heard().values()) == [STORY]
+        ids = [event["event_id"] for event in caller.events]
+        assert len(set(ids)) == len(ids), "an event came twice"
+        assert len(caller.named("response.created")) == 1
+        call_id = caller.events[0]["session"]["voiceagent"]["call_id"]
+    await until_counted(server, "voiceagent_calls_active 0.0")
+    head, steps = latest_log(server.data, call_id)
+    again = list(replay(head.rules, ((step.event, step.actions) for step in steps)))
+    assert {ConnectionLost, ConnectionResumed} <= {type(step.event) for step in again}
+    assert all(step.same for step in again)
+
+
+async def test_a_tool_goes_on_and_is_told_after_the_caller_is_back(server: ServerProcess) -> None:
+    async with SocketCaller(server.url) as caller:
+        await caller.until(lambda: bool(caller.token))
+        await caller.write("Book a table.")
+        await caller.wait("response.mcp_call_arguments.done")
+        await caller.cut()
+        await asyncio.sleep(1.6)  # the tool ends while nobody is there
+        await caller.resume()
+        await caller.until(lambda: "Your table is booked." in " ".join(caller.heard().values()))
+        await caller.wait("response.done")
+        assert len(caller.named("response.mcp_call.completed")) == 1
+        ids = [event["event_id"] for event in caller.events]
+        assert len(set(ids)) == len(ids)
+
+
+async def test_an_utterance_goes_on_over_the_cut(server: ServerProcess, said: Said) -> None:
+    pcm, rate_hz = await said("Book a table for tomorrow evening at seven.")
+    async with SocketCaller(server.url) as caller:
+        await caller.until(lambda: bool(caller.token))
+        await caller.speak(pcm[: len(pcm) // 2], rate_hz)
+        await caller.wait("input_audio_buffer.speech_started")
+        await caller.cut()
+        await caller.resume()
+        await caller.speak(pcm[len(pcm) // 2 :], rate_hz, silence_s=3.0)
+        heard = await caller.wait("conversation.item.input_audio_transcription.completed")
+        assert "table" in heard["transcript"]
+        assert "7" in heard["transcript"]
+        await caller.wait("response.done")
+        assert len(caller.named("input_audio_buffer.speech_started")) == 1
+
+
+async def test_a_token_is_good_once_and_not_for_anything_else(server: ServerProcess) -> None:
+    async with SocketCaller(server.url) as caller:
+        await caller.until(lambda: bool(caller.token))
+        first = caller.token
+        await caller.cut()
+        await caller.resume()
+        wrong = first[:-1] + ("A" if first[-1] != "A" else "B")
+        for token in (first, wrong, "rs_" + "0" * 24 + first[27:]):
+            with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+                await caller._http.ws_connect(f"{server.url}/v1/realtime", headers={"Authorization": f"Bearer {token}"})
+            assert refused.value.status == 401
+        headers = {"Authorization": f"Bearer {caller.token}"}
+        async with caller._http.get(f"{server.url}/v1/voiceagent/about", headers=headers) as answer:
+            assert answer.status == 403
+    assert first not in "\n".join(server.said())
+
+
+async def test_a_second_connection_takes_the_call_over(server: ServerProcess) -> None:
+    async with SocketCaller(server.url) as caller, SocketCaller(server.url) as other:
+        await caller.until(lambda: bool(caller.token))
+        await caller.write("Tell me a story.")
+        await caller.until(lambda: bool(caller.heard()))
+        await other.hang_up()
+        other.last_id, other.token, other.events = caller.last_id, caller.token, []
+        await other.resume()
+        await caller.until(lambda: caller.closed[0] == 4001)
+        done = await other.wait("response.done")
+        assert done["response"]["output"][0]["content"][0]["transcript"] == STORY
+
+
+async def until_counted(server: ServerProcess, line: str) -> None:
+    """Wait until the server's metrics have this line."""
+    async with asyncio.timeout(10), aiohttp.ClientSession() as http:
+        while True:
+            async with http.get(f"{server.url}/metrics") as answer:
+                if line in (await answer.text()).splitlines():
+                    return
+            await asyncio.sleep(0.05)
+
+
+async def test_a_call_that_was_hung_up_or_not_resumed_is_over(server: ServerProcess) -> None:
+    async with SocketCaller(server.url) as caller:
+        await caller.until(lambda: bool(caller.token))
+    await until_counted(server, "voiceagent_calls_active 0.0")
+    async with SocketCaller(server.url) as lost:
+        await lost.until(lambda: bool(lost.token))
+        await lost.cut()
+        await until_counted(server, 'voiceagent_calls_ended_total{reason="not_resumed"} 1.0')
+        for token in (caller.token, lost.token):
+            with pytest.raises(aiohttp.WSServerHandshakeError):
+                await lost.connect(token)

@@ -1,0 +1,137 @@
+"""A leg that outlives its connection: the connection is a leg of its own, and another one may take its place. What waits to be
+said stays here meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Protocol, runtime_checkable
+
+from typing_extensions import override
+
+from voiceagent.json_types import JsonObject
+from voiceagent.media.leg import DeliverAudio, InboundFrame, Leg
+from voiceagent.media.playout import Playout
+from voiceagent.media.websocket.event_audio import Encoding
+from voiceagent.task_owner import TaskOwner
+
+LOST = "lost"
+
+
+@runtime_checkable
+class ConnectionLeg(Leg, Protocol):
+    """A leg that another one may replace."""
+
+    def play(self, playout: Playout) -> None:
+        """Send this playout's audio from now on, in place of its own."""
+        ...
+
+    def replaced(self) -> None:
+        """Another connection has taken its place: send and take nothing more, and tell the client why it is closed."""
+        ...
+
+
+class ResumableLeg(Leg):
+    """Implements `Leg` over one connection after the other. While the last one is lost, frames and events wait for the next."""
+
+    def __init__(self, first: ConnectionLeg) -> None:
+        self.kind = first.kind
+        self.playout = first.playout
+        self.cleaner = first.cleaner
+        self.on_lost: Callable[[], None] = lambda: None
+        """Called when the connection is lost, or is about to be replaced."""
+        self._leg: ConnectionLeg = first
+        self._is_up = True
+        self._changed = asyncio.Event()
+        self._deliver: DeliverAudio | None = None
+        self._encodings: tuple[Encoding, Encoding] | None = None
+        self._counters: Counter[str] = Counter()
+        self._drops: Counter[str] = Counter()
+        self._closing = TaskOwner()
+
+    def take(self, leg: ConnectionLeg) -> None:
+        """Go on over this connection, which is up."""
+        if self._is_up:
+            self._leg.replaced()
+            self._lose(self._leg)
+        leg.cleaner.use(self.cleaner.settings)
+        self._leg, self.cleaner, self._is_up = leg, leg.cleaner, True
+        if self._deliver is not None:
+            leg.deliver_audio(self._deliver)
+        if self._encodings is not None:
+            leg.use(*self._encodings)
+        leg.play(self.playout)
+        self._changed.set()
+
+    def _lose(self, leg: ConnectionLeg) -> None:
+        self._is_up = False
+        self._counters.update(leg.counters)
+        self._drops.update(leg.drops)
+        self.playout.recall()
+        self._closing.start_alone(leg.close(), "end of a lost connection")
+        self.on_lost()
+
+    async def frames(self) -> AsyncIterator[InboundFrame]:
+        """See `Leg.frames`. They end when a connection ends that was not lost."""
+        while True:
+            leg = self._leg
+            async for frame in leg.frames():
+                yield frame
+            if leg is self._leg and self._is_up:
+                if leg.end_reason != LOST:
+                    return
+                self._lose(leg)
+            await self._next(leg)
+
+    async def client_events(self) -> AsyncIterator[str]:
+        """See `Leg.client_events`."""
+        while True:
+            leg = self._leg
+            async for text in leg.client_events():
+                yield text
+            await self._next(leg)
+
+    async def _next(self, leg: Leg) -> None:
+        while self._leg is leg:
+            self._changed.clear()
+            await self._changed.wait()
+
+    @override
+    def send_event(self, event: JsonObject) -> None:
+        if self._is_up:
+            self._leg.send_event(event)
+
+    @override
+    def deliver_audio(self, deliver: DeliverAudio) -> None:
+        self._deliver = deliver
+        self._leg.deliver_audio(deliver)
+
+    @override
+    def use(self, taken: Encoding, given: Encoding) -> None:
+        self._encodings = taken, given
+        self._leg.use(taken, given)
+
+    @property
+    @override
+    def end_reason(self) -> str:
+        return self._leg.end_reason
+
+    @property
+    @override
+    def counters(self) -> Mapping[str, int]:
+        return self._counters + Counter(self._leg.counters if self._is_up else {})
+
+    @property
+    @override
+    def drops(self) -> Mapping[str, int]:
+        return self._drops + Counter(self._leg.drops if self._is_up else {})
+
+    @override
+    async def wait_connected(self) -> bool:
+        return await self._leg.wait_connected()
+
+    @override
+    async def close(self) -> None:
+        await self._leg.close()
+        await self._closing.close()
