@@ -1,19 +1,23 @@
-"""Calls that outlive their connection: over a WebSocket, with a real server."""
+"""Calls that outlive their connection, over a WebSocket and over WebRTC, with a real server."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
 import pytest_asyncio
 
+from tests.calls.cut_relay import CutRelay
 from tests.calls.scripted_model import Message, agent_on
 from tests.calls.socket_caller import SocketCaller
 from tests.fakes import Said
 from tests.kept_calls import latest_log
 from tests.server_process import ServerProcess
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.conversation.events import ConnectionLost, ConnectionResumed
 from voiceagent.conversation.machine import replay
 from voiceagent.server.calls.calls import RESUME_SHAPE
@@ -65,8 +69,13 @@ async def test_a_reply_goes_on_at_its_first_unheard_word(server: ServerProcess) 
         ids = [event["event_id"] for event in caller.events]
         assert len(set(ids)) == len(ids), "an event came twice"
         assert len(caller.named("response.created")) == 1
-        call_id = caller.events[0]["session"]["voiceagent"]["call_id"]
+        call_id = str(caller.events[0]["session"]["voiceagent"]["call_id"])
     await until_counted(server, "voiceagent_calls_active 0.0")
+    check_replay(server, call_id)
+
+
+def check_replay(server: ServerProcess, call_id: str) -> None:
+    """The call's loss and return are in its event log, and replay to the same decisions."""
     head, steps = latest_log(server.data, call_id)
     again = list(replay(head.rules, ((step.event, step.actions) for step in steps)))
     assert {ConnectionLost, ConnectionResumed} <= {type(step.event) for step in again}
@@ -155,3 +164,26 @@ async def test_a_call_that_was_hung_up_or_not_resumed_is_over(server: ServerProc
         for token in (caller.token, lost.token):
             with pytest.raises(aiohttp.WSServerHandshakeError):
                 await lost.connect(token)
+
+
+async def test_a_call_over_webrtc_goes_on_over_a_new_peer_where_the_caller_heard_it_last(server: ServerProcess) -> None:
+    relay = CutRelay()
+    caller = Caller(server.url, relay=relay)
+    async with caller, Dialogue(caller) as dialogue:
+        content = [{"type": "input_text", "text": "Tell me a story."}]
+        caller.send_event({"type": "conversation.item.create", "item": {"type": "message", "role": "user", "content": content}})
+        caller.send_event({"type": "response.create"})
+        await dialogue.wait_event(lambda event: len(str(event.data.get("heard", "")).split()) > 3, 0, "some words")
+        relay.cut()
+        await caller.wait_until(lambda: caller.resumed > 0)
+        done = await dialogue.wait_event(lambda event: event.type == "response.done", 0, "the end of the reply")
+        assert done.data["response"]["output"][0]["content"][0]["transcript"] == STORY
+        events = [event.data for event in dialogue.events_since(0)]
+    heard = [str(event["heard"]) for event in events if event["type"] == "voiceagent.heard"]
+    assert heard[-1] == STORY
+    taken_back = [later for sooner, later in itertools.pairwise(heard) if len(later) < len(sooner)]
+    assert len(taken_back) == 1, "what was sent into nothing was not heard"
+    ids = [event["event_id"] for event in events]
+    assert len(set(ids)) == len(ids), "an event came twice"
+    await until_counted(server, "voiceagent_calls_active 0.0")
+    check_replay(server, caller.call_id)

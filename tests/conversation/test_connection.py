@@ -90,3 +90,28 @@ def test_a_loss_that_is_told_twice_is_one(times: int) -> None:
     for _ in range(times):
         lose(world)
     assert sum(isinstance(action, act.PauseReply) for action in world.actions) == 1
+
+
+def test_what_was_sent_to_nobody_was_not_heard() -> None:
+    world = call()
+    world.synthesise_all()
+    world.frames(50)
+    world.feed(ev.ConnectionLost(world.now_ms, ev.HeardUntil(1, 0, 200.0)))
+    heard = [action.heard for action in world.actions if isinstance(action, act.ReplyHeard)]
+    assert heard[-1] == "Hello"
+    assert world.state.reply is not None
+    assert world.state.reply.unheard.startswith("there,")
+
+
+def test_a_reply_that_ended_unheard_is_corrected_and_its_rest_is_said() -> None:
+    world = call()
+    world.synthesise_all()
+    world.play_all()
+    assert world.state.phase is Phase.IDLE
+    world.feed(ev.ConnectionLost(world.now_ms, ev.HeardUntil(1, 0, 400.0)))
+    assert [message.content for message in world.state.memory.history] == ["Hello there,"]
+    assert act.ReplyCorrected(1, "Hello there,", 400.0) in world.actions
+    (found,) = resumed(come_back(world))
+    assert found.cue == CUE
+    world.play_all()
+    assert [message.content for message in world.state.memory.history] == ["Hello there,", "how can I help you?"]

@@ -408,3 +408,31 @@ def test_a_clause_that_is_cut_before_its_first_sample_is_not_heard() -> None:
     assert frame is not None
     assert set(frame) == {2000}
     playout.end_clause(7, 0, 0.0)
+
+
+def test_audio_that_was_not_heard_is_sent_again_over_several_clauses() -> None:
+    sent: list[Position] = []
+    playout = Playout(sent.append)
+    for clause in range(3):
+        playout.push(1, clause, ones(4800, clause + 1), complete=True)
+    for _ in range(25):
+        playout.next_frame()
+    assert sent[-1] == (1, 2, 100.0)
+    assert playout.rewind((1, 0, 100.0)) == (1, 0, 100.0)
+    again = np.concatenate(drain(playout))
+    assert [int((again == value).sum()) for value in (2, 3)] == [4800, 4800]
+    assert 2300 < int((again == 1).sum()) <= 2400, "but for the fade"
+    assert sent[-1] == (1, 2, 200.0)
+
+
+def test_a_cue_comes_first_and_enters_no_ledger() -> None:
+    sent: list[Position] = []
+    playout = Playout(sent.append)
+    playout.push(1, 0, ones(960), complete=True)
+    playout.pause(1)
+    playout.put_cue(1, ones(480, 7))
+    playout.resume(1)
+    assert playout.next_frame() is not None
+    assert sent == []
+    drain(playout)
+    assert sent[-1] == (1, 0, 40.0)

@@ -114,7 +114,7 @@ async def test_the_agents_audio_goes_ahead_of_the_clock_and_counts_as_heard_by_t
         if position[2] >= 1000.0:
             is_over.set()
 
-    leg.deliver_audio(lambda reply_id, clause, _, duration_ms: sent.append((reply_id, clause, duration_ms)))
+    leg.deliver_audio(lambda end, clause, _, duration_ms: sent.append((end[0], clause, duration_ms)))
     leg.playout.on_sent = on_sent
     began_s = loop.time()
     leg.playout.push(1, 0, SECOND, complete=True)

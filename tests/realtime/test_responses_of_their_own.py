@@ -147,7 +147,7 @@ def test_a_truncation_after_the_response_corrects_its_item(client: Client) -> No
     message = next(event["item"]["id"] for event in events if event["type"] == "conversation.item.added")
     client.tell(actions.ReplyEnded(1, "completed", "One two three.", ""), at_ms=2000.0)
     client.say(type="conversation.item.truncate", item_id=message, content_index=0, audio_end_ms=300)
-    truncated, heard = client.tell(actions.ReplyCorrected(1, "One"))
+    truncated, heard = client.tell(actions.ReplyCorrected(1, "One", 300.0))
     assert (truncated["type"], truncated["audio_end_ms"], heard["heard"]) == ("conversation.item.truncated", 300, "One")
     (shown,) = client.say(type="conversation.item.retrieve", item_id=message).replies
     assert shown["item"]["content"][0]["transcript"] == "One"
@@ -285,7 +285,7 @@ def player() -> Client:
 
 
 def audio(client: Client, clause: int, duration_ms: float = 100.0) -> list[str]:
-    events = client.session.on_audio(1, clause, "AAAA", duration_ms)
+    events = client.session.on_audio((1, clause, duration_ms), clause, "AAAA", duration_ms)
     client.told += events
     return types(events)
 

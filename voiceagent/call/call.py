@@ -35,6 +35,7 @@ from voiceagent.latency.budgets import check_turn
 from voiceagent.latency.spans import LegKind, TurnReport
 from voiceagent.latency.turns import TurnMeter
 from voiceagent.media.leg import Leg, Sideband
+from voiceagent.media.playout import Position
 from voiceagent.realtime.event_allowance import AllowanceVerdict, EventAllowance
 from voiceagent.realtime.session import BufferRequest, RealtimeSession
 from voiceagent.realtime.settings import ClientSettings
@@ -147,16 +148,22 @@ class Call:
         """A client that presents this token may take the call over, should its connection be lost."""
         self._resume_token = token if self.state.rules.limits.resume_timeout_ms else ""
 
-    def connection_lost(self) -> None:
-        """The client's connection is lost, or another one takes its place."""
+    def connection_lost(self, alive_ms: float) -> None:
+        """The client's connection is lost. `alive_ms` is its last sign of life, in milliseconds of `time.monotonic`."""
         self._session.lost()
-        self._post(ev.ConnectionLost(self._clock.now_ms()))
+        heard = self._speaking.take_back(self._speaking.sent_until(self._clock.at_ms(alive_ms)))
+        self._post(ev.ConnectionLost(self._clock.now_ms(), heard))
+
+    def connection_replaced(self) -> None:
+        """Another connection is about to take the place of one that is up."""
+        self._leg.send_event(self._session.replaced())
 
     def resumed(self, token: str, after: str) -> None:
         """The client is back, and has this token for the next time. `after` is the last event that it got, if it says so."""
+        heard = self._speaking.take_back(self._session.audio_got(after))
         for event in self._session.resumed(after, token, self.state.rules.limits.resume_timeout_ms):
             self._leg.send_event(event)
-        self._post(ev.ConnectionResumed(self._clock.now_ms()))
+        self._post(ev.ConnectionResumed(self._clock.now_ms(), heard))
 
     async def _free(self) -> None:
         """Free everything of the call. A failure keeps nothing else from being freed."""
@@ -277,8 +284,8 @@ class Call:
         elif not self._hearing.commit():
             self._send(self._session.nothing_to_commit(request.event_id))
 
-    def _audio_sent(self, reply_id: int, clause: int, delta: str, duration_ms: float) -> None:
-        for event in self._session.on_audio(reply_id, clause, delta, duration_ms):
+    def _audio_sent(self, end: Position, clause: int, delta: str, duration_ms: float) -> None:
+        for event in self._session.on_audio(end, clause, delta, duration_ms):
             self._leg.send_event(event)
 
     async def join(self, sideband: Sideband) -> None:

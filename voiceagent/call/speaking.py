@@ -34,6 +34,10 @@ KEPT_MS = 5.0
 """Silence that is kept before a reply, for a soft first sound."""
 
 
+LEDGER_FRAMES = 1500
+"""The last 30 s."""
+
+
 class Speaking:
     """One per call."""
 
@@ -49,6 +53,8 @@ class Speaking:
         self._reply_id = -1
         self._waiting: deque[act.Speak] = deque()
         self._worker: asyncio.Task[None] | None = None
+        self._ledger: deque[tuple[float, Position]] = deque(maxlen=LEDGER_FRAMES)
+        """The positions that were sent, with the times on the call's clock."""
         self._cue: asyncio.Task[None] | None = None
         self._left = asyncio.Event()
         """Set when audio has left the queue."""
@@ -56,8 +62,25 @@ class Speaking:
 
     def _sent(self, position: Position) -> None:
         self._left.set()
-        reply_id, clause, played_ms = position
-        self._post(ev.Played(self._clock.now_ms(), reply_id, clause, played_ms))
+        now_ms = self._clock.now_ms()
+        self._ledger.append((now_ms, position))
+        self._post(ev.Played(now_ms, *position))
+
+    def sent_until(self, at_ms: float) -> Position | None:
+        """The position of what was sent until then; None if nothing was sent since."""
+        if not self._ledger or self._ledger[-1][0] <= at_ms:
+            return None
+        before = [position for sent_ms, position in self._ledger if sent_ms <= at_ms]
+        return before[-1] if before else (self._ledger[0][1][0], 0, 0.0)
+
+    def take_back(self, position: Position | None) -> ev.HeardUntil | None:
+        """The caller heard nothing beyond this position, although it was sent: have it sent again. Returns what was heard. None:
+        all of it."""
+        if position is None or not self._ledger or self._ledger[-1][1] <= position:
+            return None
+        while self._ledger and self._ledger[-1][1] > position:
+            self._ledger.pop()
+        return ev.HeardUntil(*self._playout.rewind(position))
 
     def speak(self, action: act.Speak) -> None:
         """Synthesise a clause after the reply's earlier ones."""

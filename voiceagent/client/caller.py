@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 
 import numpy as np
@@ -21,7 +24,7 @@ from voiceagent.audio.levels import VoicedTimeline
 from voiceagent.audio.resample import resample
 from voiceagent.client.impairment import ImpairedRelay
 from voiceagent.client.recording import StereoRecording
-from voiceagent.client.signalling import SignallingAnswer, answer_to
+from voiceagent.client.signalling import CallOverError, SignallingAnswer, answer_to
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.media.audio_receiver import AudioReceiver
@@ -30,9 +33,14 @@ from voiceagent.media.rtp import RtpPacket
 from voiceagent.media.webrtc.event_channel import LABEL, EventChannel
 from voiceagent.media.webrtc.peer import Peer, PeerOptions
 from voiceagent.media.webrtc.session_description import opus_codec, read_answer
+from voiceagent.task_owner import TaskOwner
 
 MAX_SAY_S = 600
 """The most speech that may wait to be said, in seconds."""
+SILENT_MS = 2000.0
+"""After this time without a packet the call is taken up again."""
+WATCHED_S = 0.5
+_EVENT_ID = re.compile(r'"event_id":"(event_[0-9a-f]+)"')
 LOST_AFTER_MS = 5000.0
 """A server that lives sends a packet at least every 400 ms. After so long a time without one, it or the network is gone."""
 MAX_AGENT_FRAMES = 3000
@@ -107,6 +115,12 @@ class Caller:
         self._changed = asyncio.Event()
         self._connected = asyncio.Event()
         self._end_reason, self._last_packet_ms = "", 0.0
+        self._audio: PacedAudio | None = None
+        self._resume_token, self._last_event_id, self._resume_timeout_s = "", "", 0.0
+        self.resumed = 0
+        """The number of times that the call was taken up again after its connection was lost."""
+        self._tasks = TaskOwner()
+        self._lost = asyncio.Event()
 
     async def __aenter__(self) -> Caller:
         await self.connect()
@@ -142,17 +156,57 @@ class Caller:
         if self._end_reason:
             await self.hangup()
             raise MediaError(f"{self.url}: the connection failed; check that UDP between here and there is open")
+        self._tasks.start_alone(self._keep_up(), "connection of a caller")
+
+    async def _keep_up(self) -> None:
+        """Take the call up again whenever its connection is lost, as long as the server waits for that."""
+        while not self._end_reason:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(WATCHED_S):
+                    await self._lost.wait()
+            silent_ms = time.monotonic() * 1000.0 - self._last_packet_ms
+            if self._resume_token and (self._lost.is_set() or silent_ms > SILENT_MS):
+                await self._take_up()
+                self._lost.clear()
+            elif self._lost.is_set():
+                self._end("lost")
+
+    async def _take_up(self) -> None:
+        old, until_s = self._peer, time.monotonic() + self._resume_timeout_s
+        if self._receiver is not None:
+            self._receiver.close()
+        if self._audio is not None:
+            self._audio.stop()
+        while not self._end_reason:
+            self._connected.clear()
+            try:
+                async with asyncio.timeout(self._connect_timeout_s):
+                    await self._negotiate()
+                    await self._connected.wait()
+            except (MediaError, TimeoutError) as error:
+                if isinstance(error, CallOverError) or time.monotonic() > until_s:
+                    self._end("lost")
+                await asyncio.sleep(WATCHED_S)
+                continue
+            finally:
+                if old is not None and old is not self._peer:  # closed any sooner, it would hang up
+                    await old.close()
+                old = self._peer
+            self.resumed += 1
+            return
 
     async def _negotiate(self) -> None:
         codec = opus_codec()
-        self._receiver = AudioReceiver(PLAYED_HZ, self._on_frame, payload_type=codec.payloadType)
-        audio = PacedAudio(self._next_frame, sent=self._on_sent)
-        peer = self._peer = Peer(audio, self._on_rtp, opus.RTP_CLOCK_HZ, PeerOptions(self._ice_servers))
-        peer.on_state = self._on_state
+        receiver = self._receiver = AudioReceiver(PLAYED_HZ, self._on_frame, payload_type=codec.payloadType)
+        self._audio = PacedAudio(self._next_frame, sent=self._on_sent)
+        peer = Peer(self._audio, partial(self._on_rtp, receiver), opus.RTP_CLOCK_HZ, PeerOptions(self._ice_servers))
+        self._peer = peer
+        peer.on_state = partial(self._on_state, peer)
         offer = await peer.offer([codec], LABEL)
         channel = peer.open_channel(LABEL)
         self._events.attach(channel)
-        channel.on("close", lambda: self._end("ended"))
+        channel.on("message", self._note)
+        channel.on("close", lambda: self._end("ended") if self._peer is peer else None)
         answered = await self._answer_to(self._relay.rewrite_offer(offer) if self._relay else offer)
         self.location, answer = answered.location, read_answer(answered.body)
         if self._relay is not None:
@@ -164,7 +218,19 @@ class Caller:
 
     async def _answer_to(self, offer: str) -> SignallingAnswer:
         """The server's answer to an SDP offer. Callers of servers with other signalling have their own."""
+        if self._resume_token:
+            return await answer_to(self.url, self._resume_token, offer, self._last_event_id)
         return await answer_to(self.url, self._token, offer)
+
+    def _note(self, message: str | bytes) -> None:
+        """Remember what is needed to take the call up again."""
+        if not isinstance(message, str):
+            return
+        if found := _EVENT_ID.findall(message):
+            self._last_event_id = found[-1]
+        if '"voiceagent.resume"' in message:
+            event = json.loads(message)
+            self._resume_token, self._resume_timeout_s = str(event["token"]), float(event["timeout_s"])
 
     def say(self, pcm: NDArray[np.int16], rate_hz: int = PLAYED_HZ) -> None:
         """Queue speech, mono int16, shape (samples,); silence is sent when nothing is queued. Raises MediaError when more than
@@ -239,6 +305,7 @@ class Caller:
     async def hangup(self) -> None:
         """End the call and free everything. May be called twice."""
         self._end("hangup")
+        await self._tasks.close()
         peer, self._peer = self._peer, None
         if peer is not None:
             await peer.close()
@@ -290,12 +357,11 @@ class Caller:
             self.recording.caller.add(frame, spoken_ms - self.started_ms)
         self._changed.set()
 
-    def _on_rtp(self, packet: RtpPacket) -> None:
+    def _on_rtp(self, receiver: AudioReceiver, packet: RtpPacket) -> None:
         self._last_packet_ms = time.monotonic() * 1000.0
         if self.on_packet is not None:
             self.on_packet(packet, self._last_packet_ms)
-        if self._receiver is not None:
-            self._receiver.receive(packet)
+        receiver.receive(packet)
 
     def _on_frame(self, pcm: NDArray[np.int16], received_ms: float, concealed: bool) -> None:
         frame = AgentFrame(pcm, received_ms, concealed)
@@ -306,10 +372,14 @@ class Caller:
             self.on_frame(frame)
         self._changed.set()
 
-    def _on_state(self) -> None:
-        state = self._peer.state if self._peer else "closed"
-        if state == "connected":
-            self.started_ms = time.monotonic() * 1000.0
+    def _on_state(self, peer: Peer) -> None:
+        if peer is not self._peer:
+            return
+        if peer.state == "connected":
+            self._last_packet_ms = time.monotonic() * 1000.0
+            self.started_ms = self.started_ms or self._last_packet_ms
             self._connected.set()
-        elif state in ("failed", "closed"):
-            self._end("lost" if state == "failed" else "ended")
+        elif peer.state == "failed" and self._resume_token:
+            self._lost.set()
+        elif peer.state in ("failed", "closed"):
+            self._end("lost" if peer.state == "failed" else "ended")

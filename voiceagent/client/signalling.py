@@ -24,9 +24,17 @@ class SignallingAnswer:
     """The resource that was made; empty when none was."""
 
 
-async def answer_to(url: str, token: str | None, offer: str) -> SignallingAnswer:
-    """The server's answer to an SDP offer. Raises MediaError when it is refused."""
-    answered = await _request(url, token, "POST", "/v1/realtime/calls", offer.encode())
+class CallOverError(MediaError):
+    """A call that was to be taken up again is over."""
+
+
+async def answer_to(url: str, token: str | None, offer: str, after: str = "") -> SignallingAnswer:
+    """The server's answer to an SDP offer. With a resume token, `after` is the last event that came. Raises MediaError when it is
+    refused; CallOverError if that is because the call is over."""
+    path = "/v1/realtime/calls" + (f"?after={after}" if after else "")
+    answered = await _request(url, token, "POST", path, offer.encode())
+    if after and answered.status == 401:
+        raise CallOverError(f"{url}: the call cannot be taken up again: {_problem(answered)}")
     if answered.status not in (200, 201):
         raise MediaError(f"{url}: the server refused the call ({answered.status}): {_problem(answered)}")
     return answered

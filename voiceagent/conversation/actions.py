@@ -320,10 +320,11 @@ class ReplyHeard(Notice, frozen=True):
 
 
 class ReplyCorrected(Notice, frozen=True):
-    """The client has played less of a reply that is over than was taken for heard."""
+    """The client has played less of a reply that is over than was taken for heard: this much of its audio."""
 
     reply_id: int
     heard: str
+    played_ms: float
 
 
 class ToolStarted(Notice, frozen=True):

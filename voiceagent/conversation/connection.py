@@ -8,6 +8,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import silence
 from voiceagent.conversation.floor import SILENT
+from voiceagent.conversation.generation import begin_reply
 from voiceagent.conversation.reply_lifecycle import (
     BRIDGE,
     FILLER,
@@ -17,9 +18,10 @@ from voiceagent.conversation.reply_lifecycle import (
     REST,
     end_call,
     set_voice,
+    take_back_heard,
 )
 from voiceagent.conversation.silence import SILENCE
-from voiceagent.conversation.state import Connection, Phase, Step
+from voiceagent.conversation.state import Connection, NextReply, Phase, Step
 
 AWAY = "away"
 """The timer after which a lost connection ends the call."""
@@ -36,6 +38,8 @@ def connection_lost(step: Step, event: ev.ConnectionLost) -> None:
     elif step.state.connection.lost_ms is None:
         step.change("connection", lost_ms=step.at_ms)
         step.set_timer(AWAY, wait_ms)
+        if event.heard is not None:
+            take_back_heard(step, event.heard)
         _pause_reply(step)
 
 
@@ -57,7 +61,12 @@ def connection_resumed(step: Step, event: ev.ConnectionResumed) -> None:
     silence.stood_still(step, step.at_ms - lost_ms)
     for name in sorted(due - {SILENCE}):
         step.set_timer(name, AGAIN_MS)
-    if step.state.phase is Phase.IDLE and (SILENCE in due or SILENCE in step.state.timers):
+    if event.heard is not None:
+        take_back_heard(step, event.heard)
+    if step.state.phase is Phase.IDLE and step.state.replies.unheard_text:
+        begin_reply(step, NextReply("resume"))
+        _go_on(step)
+    elif step.state.phase is Phase.IDLE and (SILENCE in due or SILENCE in step.state.timers):
         silence.await_caller(step)
     elif step.state.phase in FLOOR_IS_THE_AGENTS:
         _go_on(step)

@@ -28,12 +28,26 @@ class HangUp(Event, frozen=True):
     reason: str
 
 
+class HeardUntil(Struct, frozen=True):
+    """A place in a reply. Of what was sent beyond it, in this reply and later ones, the caller has heard nothing."""
+
+    reply_id: int
+    clause: int
+    played_ms: float
+
+
 class ConnectionLost(Event, frozen=True):
     """The caller's connection broke, and may come back."""
+
+    heard: HeardUntil | None = None
+    """None: all that was sent was heard."""
 
 
 class ConnectionResumed(Event, frozen=True):
     """The caller has a connection again."""
+
+    heard: HeardUntil | None = None
+    """Set if the client got less than it was taken to have heard."""
 
 
 class SpeechStarted(Event, frozen=True):

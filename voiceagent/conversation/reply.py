@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from voiceagent.conversation.clauses import end_wait_ms, split_clauses
-from voiceagent.conversation.events import SpokenWord
+from voiceagent.conversation.events import HeardUntil, SpokenWord
 from voiceagent.conversation.history import Chunk, Message, ToolCall
 from voiceagent.conversation.reply_wish import ReplyWish
 from voiceagent.turn_taking.language import Language, Prompts
@@ -228,6 +228,16 @@ class Reply(Struct, frozen=True):
             if kept_ms < clause.played_ms:
                 clauses[index] = replace(clause, played_ms=kept_ms)
         return replace(self, clauses=tuple(clauses))
+
+    def heard_no_more(self, until: HeardUntil) -> Reply:
+        """The reply as if the caller had heard nothing beyond this place, which is in it or before it."""
+        index = until.clause if until.reply_id == self.reply_id else -1
+        first = until.played_ms if index >= 0 else 0.0
+        clauses = tuple(
+            clause if place < index else replace(clause, played_ms=min(clause.played_ms, first if place == index else 0.0))
+            for place, clause in enumerate(self.clauses)
+        )
+        return replace(self, clauses=clauses)
 
     def written(self, first: int) -> Reply:
         """The reply with its clauses from the first of these on as text that the client has."""

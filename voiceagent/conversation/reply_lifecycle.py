@@ -241,7 +241,20 @@ def truncate(step: Step, reply_id: int, played_ms: float) -> None:
         cut = replace(replies.last.heard_until(played_ms), status="interrupted")
         step.change("replies", last=cut)
         replace_reply(step, key_of_reply(reply_id), cut.messages(step.prompts, as_heard=True))
-        step.do(act.ReplyCorrected(reply_id, cut.heard))
+        step.do(act.ReplyCorrected(reply_id, cut.heard, played_ms))
+
+
+def take_back_heard(step: Step, until: ev.HeardUntil) -> None:
+    """The caller has heard no more than this, although more was sent. The rest of a reply that is over is kept for later."""
+    reply, last = step.spoken(), step.state.replies.last
+    if reply is not None and reply.reply_id >= until.reply_id:
+        reply = revise(step, reply.heard_no_more(until))
+        step.do(act.ReplyHeard(reply.reply_id, reply.heard))
+    elif reply is None and last is not None and last.reply_id >= until.reply_id:
+        cut = replace(last.heard_no_more(until), status="interrupted")
+        step.change("replies", last=cut, unheard_text=cut.unheard if cut.resumes else "")
+        replace_reply(step, key_of_reply(cut.reply_id), cut.messages(step.prompts, as_heard=True))
+        step.do(act.ReplyCorrected(cut.reply_id, cut.heard, sum(clause.played_ms for clause in cut.clauses)))
 
 
 def go_idle(step: Step, *, goes_on: bool = False) -> None:

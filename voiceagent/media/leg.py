@@ -13,11 +13,11 @@ from typing_extensions import override
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.spans import LegKind
 from voiceagent.media.audio_cleaner import AudioCleaner
-from voiceagent.media.playout import Playout
+from voiceagent.media.playout import Playout, Position
 from voiceagent.media.websocket.event_audio import Encoding
 
-DeliverAudio = Callable[[int, int, str, float], None]
-"""Takes a reply's id, a clause, audio of it in base64, and its length in ms."""
+DeliverAudio = Callable[[Position, int, str, float], None]
+"""Takes the position at the end of a piece of audio, the clause that it begins in, the audio in base64, and its length in ms."""
 
 
 class InboundFrame(msgspec.Struct, frozen=True):

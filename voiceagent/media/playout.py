@@ -17,8 +17,9 @@ from voiceagent.audio.format import PLAYED_FRAME_SAMPLES, PLAYED_HZ
 from voiceagent.audio.limiter import Limiter
 
 FADE_SAMPLES = PLAYED_HZ * 5 // 1000
-MAX_REWIND_SAMPLES = PLAYED_HZ * 2
-"""The audio of a clause, sent last, that is kept so that playout can go back to the beginning of a word."""
+MAX_REWIND_SAMPLES = PLAYED_HZ * 10
+"""The audio of a clause, sent last, that is kept so that playout can go back to what was not heard; and as much of the clauses of
+the same reply before it."""
 FULL_S = 30.0
 """With this much audio to send, in seconds, the queue is full and synthesis waits."""
 MAX_REMEMBERED = 1024
@@ -108,6 +109,8 @@ class Playout:
         self._taken: list[Position] = []
         self._unconfirmed: deque[PlayoutClause] = deque()
         """Clauses that were taken to their end and are on their way, where `on_halt` is set."""
+        self._past: deque[PlayoutClause] = deque()
+        """Clauses that were sent completely, while their reply goes on."""
         self._queued_samples = 0
 
     @property
@@ -191,6 +194,8 @@ class Playout:
             self._clauses.popleft()
             if self.on_halt is not None:
                 self._unconfirmed.append(clause)
+            else:
+                self._keep(clause)
         self._queued_samples -= PLAYED_FRAME_SAMPLES - need
         self._taken = taken
         tail, self._tail = self._tail, None
@@ -315,9 +320,34 @@ class Playout:
             first = self._unconfirmed[0]
             if (first.reply_id, first.index) == position[:2] and position < first.position:
                 return
-            self._unconfirmed.popleft()
+            self._keep(self._unconfirmed.popleft())
             if (first.reply_id, first.index) == position[:2]:
                 return
+
+    def _keep(self, clause: PlayoutClause) -> None:
+        if clause.index != CUE:
+            self._past.append(clause)
+        while len(self._past) > 1 and sum(past.recent_samples for past in self._past) > MAX_REWIND_SAMPLES:
+            self._past.popleft()
+
+    def rewind(self, position: Position) -> Position:
+        """Have what was sent beyond this position sent again: the caller did not hear it. Returns the position from which on that
+        is so, as far as the audio is kept."""
+        reply_id, index, played_ms = position
+        gone = [clause for clause in self._past if (clause.reply_id, clause.index) >= (reply_id, index)]
+        self._past = deque(clause for clause in self._past if clause not in gone)
+        self._clauses.extendleft(reversed(gone))
+        for clause in self._clauses:
+            if (clause.reply_id, clause.index) >= (reply_id, index):
+                played = round(played_ms * PLAYED_HZ / 1000) if (clause.reply_id, clause.index) == (reply_id, index) else 0
+                back = clause.go_back(clause.sent_samples - played)
+                self._queued_samples += back
+                self._fade_in = self._fade_in or back > 0
+        self._last = {one: last for one, last in self._last.items() if last <= position}
+        first = next((clause for clause in self._clauses if clause.reply_id >= reply_id), None)
+        reached = position if first is None else max(position, first.position)
+        self._last[reached[0]] = reached
+        return reached
 
     def recall(self) -> None:
         """Have what was taken and not confirmed sent again: the leg's peer dropped it. The next frame fades in."""
@@ -325,7 +355,8 @@ class Playout:
             self.on_recalled()
         self._taken = []
         gone, self._unconfirmed = self._unconfirmed, deque()
-        self._clauses.extendleft(clause for clause in reversed(gone) if clause.reply_id not in self._cancelled)
+        kept = (clause for clause in reversed(gone) if clause.reply_id not in self._cancelled and clause.index != CUE)
+        self._clauses.extendleft(kept)
         for clause in self._clauses:
             _, index, played_ms = self._last.get(clause.reply_id, (clause.reply_id, -1, 0.0))
             played = round(played_ms * PLAYED_HZ / 1000) if index == clause.index else 0
@@ -350,6 +381,7 @@ class Playout:
         while len(self._cancelled) > MAX_REMEMBERED:
             del self._cancelled[next(iter(self._cancelled))]
         self._clauses = deque(clause for clause in self._clauses if clause.reply_id != reply_id)
+        self._past.clear()
         self._queued_samples = sum(len(part) for clause in self._clauses for part in clause.buffer)
         self._tell_ready()
         last = self._last.pop(reply_id, (reply_id, -1, 0.0))
@@ -363,3 +395,4 @@ class Playout:
         self._paused.discard(reply_id)
         self._gains.pop(reply_id, None)
         self._last.pop(reply_id, None)
+        self._past.clear()

@@ -23,6 +23,11 @@ LOST = "lost"
 class ConnectionLeg(Leg, Protocol):
     """A leg that another one may replace."""
 
+    @property
+    def alive_ms(self) -> float:
+        """The last sign of life of the other side, in milliseconds of `time.monotonic`. Infinite: that says nothing."""
+        ...
+
     def play(self, playout: Playout) -> None:
         """Send this playout's audio from now on, in place of its own."""
         ...
@@ -39,8 +44,10 @@ class ResumableLeg(Leg):
         self.kind = first.kind
         self.playout = first.playout
         self.cleaner = first.cleaner
-        self.on_lost: Callable[[], None] = lambda: None
-        """Called when the connection is lost, or is about to be replaced."""
+        self.on_lost: Callable[[float], None] = lambda alive_ms: None
+        """Called when the connection is lost, with its last sign of life (`ConnectionLeg.alive_ms`)."""
+        self.on_replaced: Callable[[], None] = lambda: None
+        """Called when another connection is about to take the place of one that is up."""
         self._leg: ConnectionLeg = first
         self._is_up = True
         self._changed = asyncio.Event()
@@ -53,6 +60,7 @@ class ResumableLeg(Leg):
     def take(self, leg: ConnectionLeg) -> None:
         """Go on over this connection, which is up."""
         if self._is_up:
+            self.on_replaced()
             self._leg.replaced()
             self._lose(self._leg)
         leg.cleaner.use(self.cleaner.settings)
@@ -70,7 +78,7 @@ class ResumableLeg(Leg):
         self._drops.update(leg.drops)
         self.playout.recall()
         self._closing.start_alone(leg.close(), "end of a lost connection")
-        self.on_lost()
+        self.on_lost(leg.alive_ms)
 
     async def frames(self) -> AsyncIterator[InboundFrame]:
         """See `Leg.frames`. They end when a connection ends that was not lost."""

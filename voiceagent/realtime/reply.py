@@ -57,6 +57,11 @@ class OpenReply:
         """The response whose spoken message the item is."""
         return next((one for one in self._responses if one.has(item_id) and one.has_speech), None)
 
+    @property
+    def last_item_id(self) -> str:
+        """Its last message."""
+        return self._last.item_id
+
     def audio_before_ms(self, item_id: str) -> float:
         """The length of the audio of its earlier messages."""
         before_ms = 0.0

@@ -395,6 +395,10 @@ class ResumeOffered(ServerEvent, frozen=True, kw_only=True):
     timeout_s: float
 
 
+class ConnectionReplaced(ServerEvent, frozen=True, kw_only=True):
+    """The call was resumed by another connection. This one is about to be closed."""
+
+
 class CallEnded(ServerEvent, frozen=True, kw_only=True):
     """The last event of a call."""
 

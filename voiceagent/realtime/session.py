@@ -41,6 +41,7 @@ from voiceagent.realtime.server_events import (
     AudioCleared,
     AudioCommitted,
     CallEnded,
+    ConnectionReplaced,
     ErrorDetails,
     ErrorEvent,
     IdleTimeout,
@@ -79,7 +80,7 @@ REMEMBERED = 64
 
 MAX_RECENT = 1024
 """The number of events back that a client may have missed."""
-NOT_REPEATED = (SessionCreated, ResumeOffered, OutputAudioDelta)
+NOT_REPEATED = (SessionCreated, ResumeOffered, ConnectionReplaced, OutputAudioDelta)
 """Events that are of one connection. Audio that was not heard comes again by itself."""
 
 FOLLOW_UP_MS = 3000.0
@@ -174,6 +175,8 @@ class RealtimeSession:
         self._ended = False
         self._recent: deque[tuple[str, JsonObject | None]] = deque(maxlen=MAX_RECENT)
         """The last events that were sent, by their ids. None: one that is not repeated."""
+        self._audio_ends: OrderedDict[str, tuple[int, int, float]] = OrderedDict()
+        """The ends of the audio in them, by their ids."""
         self._sent_count = self._missed_from = 0
 
     def start(self, asked: JsonObject | None = None) -> list[JsonObject]:
@@ -191,6 +194,10 @@ class RealtimeSession:
     def resumable(self, token: str, timeout_ms: float) -> JsonObject:
         """The event that tells the client how it takes the call up again."""
         return self._send([ResumeOffered(token=token, timeout_s=timeout_ms / 1000)])[0]
+
+    def replaced(self) -> JsonObject:
+        """The event for a client whose call another connection takes over."""
+        return self._send([ConnectionReplaced()])[0]
 
     def lost(self) -> None:
         """The client gets no more events, until it is back."""
@@ -217,12 +224,28 @@ class RealtimeSession:
                 self._follow_up_until_ms = at_ms + FOLLOW_UP_MS
         return self._send(events)
 
-    def on_audio(self, reply_id: int, clause: int, delta: str, duration_ms: float) -> list[JsonObject]:
-        """Returns the client's events for audio of a reply, in base64, where audio goes by events."""
-        reply = self._replies.get(reply_id)
+    def on_audio(self, end: tuple[int, int, float], clause: int, delta: str, duration_ms: float) -> list[JsonObject]:
+        """Returns the client's events for audio of a reply, in base64, where audio goes by events. `end` is the reply, the clause
+        and the ms of it at the end of the audio."""
+        reply = self._replies.get(end[0])
         if self._ended or reply is None:
             return []
-        return self._send(reply.audio(clause, delta, duration_ms))
+        events = self._send(reply.audio(clause, delta, duration_ms))
+        if events and end[1] >= 0:
+            self._audio_ends[str(events[-1].get("event_id"))] = end
+            while len(self._audio_ends) > MAX_RECENT:
+                self._audio_ends.popitem(last=False)
+        return events
+
+    def audio_got(self, after: str) -> tuple[int, int, float] | None:
+        """The end of the audio that a client has got whose last event was `after`. None: it is not known, or it got all."""
+        ids = [event_id for event_id, _ in self._recent]
+        if after not in ids:
+            return None
+        place = ids.index(after)
+        got = [self._audio_ends[event_id] for event_id in ids[: place + 1] if event_id in self._audio_ends]
+        missed = any(event_id in self._audio_ends for event_id in ids[place + 1 :])
+        return got[-1] if got and missed else None
 
     def on_turn(self, report: TurnReport, limits_ms: Mapping[Stage, float], missed: Collection[Stage] = ()) -> list[JsonObject]:
         """The waterfall of a turn against its limits. A stage without a limit is never missed."""
@@ -306,8 +329,8 @@ class RealtimeSession:
                 if reply_id in self._replies:
                     self._replies[reply_id].counted(_usage(prompt_tokens, tokens))
                 return []
-            case actions.ReplyCorrected(reply_id, heard):
-                return self._corrected(reply_id, heard)
+            case actions.ReplyCorrected(reply_id, heard, played_ms):
+                return self._corrected(reply_id, heard, played_ms)
             case actions.ReplyEnded(reply_id, status, heard, unheard):
                 if not heard and reply_id not in self._replies:
                     return []
@@ -428,10 +451,12 @@ class RealtimeSession:
         _remember(self._truncated, reply_id, (item.id, event.audio_end_ms))
         return EventOutcome(events=(truncated,), was_asked=True)
 
-    def _corrected(self, reply_id: int, heard: str) -> list[ServerEvent]:
-        item_id, end_ms = self._truncated.pop(reply_id, ("", 0))
+    def _corrected(self, reply_id: int, heard: str, played_ms: float) -> list[ServerEvent]:
         reply = self._replies.get(reply_id)
-        response = None if reply is None else reply.message(item_id)
+        if reply is None:
+            return []
+        item_id, end_ms = self._truncated.pop(reply_id, (reply.last_item_id, round(played_ms)))
+        response = reply.message(item_id)
         return [] if response is None else response.corrected(heard, end_ms)
 
     def _delete(self, event: client.ItemDelete, at_ms: float) -> EventOutcome:

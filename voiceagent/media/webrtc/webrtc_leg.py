@@ -7,6 +7,7 @@ import asyncio
 import importlib
 import logging
 import math
+import time
 from collections.abc import AsyncIterator, Sequence
 
 from aiortc import RTCDataChannel, RTCIceServer
@@ -22,6 +23,7 @@ from voiceagent.media.inbound_frames import InboundFrames
 from voiceagent.media.leg import InboundFrame, Leg
 from voiceagent.media.paced_audio import PacedAudio
 from voiceagent.media.playout import Playout
+from voiceagent.media.rtp import RtpPacket
 from voiceagent.media.webrtc.datagram_gate import Budget, DatagramGate, GateCounters
 from voiceagent.media.webrtc.event_channel import LABEL, EventChannel
 from voiceagent.media.webrtc.peer import Peer, PeerOptions
@@ -70,11 +72,15 @@ class WebRtcLeg(Leg):
         self._inbound = InboundFrames(self.cleaner)
         self._receiver = AudioReceiver(HEARD_HZ, self._inbound.put)
         self._audio = PacedAudio(
-            self.playout.take_frame, sent=self._on_sent, encoder=encoder, idle=self._is_idle, plays=self.cleaner.played
+            lambda: self.playout.take_frame(),  # it may be another call's by then
+            sent=self._on_sent,
+            encoder=encoder,
+            idle=self._is_idle,
+            plays=self.cleaner.played,
         )
-        self.playout.on_ready = self._audio.hurry
+        self.play(self.playout)
         options = PeerOptions(ice_servers, ports, lambda: DatagramGate(budget, self._gate), self._guard, self._pace)
-        self._peer = Peer(self._audio, self._receiver.receive, opus.RTP_CLOCK_HZ, options)
+        self._peer = Peer(self._audio, self._on_rtp, opus.RTP_CLOCK_HZ, options)
         self._peer.on_state, self._peer.on_data_channel = self._on_state, self._on_data_channel
         self._connected = asyncio.Event()
         self._end_reason = ""
@@ -83,6 +89,7 @@ class WebRtcLeg(Leg):
         self._silence_timeout_s = silence_timeout_s
         self._watch: asyncio.TimerHandle | None = None
         self._packets = 0
+        self._last_rtp_ms = math.inf
         self._offered_s = self._last_packet_s = self._loop.time()
 
     @classmethod
@@ -134,6 +141,20 @@ class WebRtcLeg(Leg):
         """Send one JSON event to the client. It is kept (bounded) until the channel opens. It is dropped and counted when the
         channel is closed or the client does not read."""
         self._events.send(event)
+
+    def play(self, playout: Playout) -> None:
+        """See `ConnectionLeg.play`."""
+        self.playout = playout
+        playout.on_ready = self._audio.hurry
+
+    def replaced(self) -> None:
+        """See `ConnectionLeg.replaced`."""
+        self._end("replaced")
+
+    @property
+    def alive_ms(self) -> float:
+        """See `ConnectionLeg.alive_ms`. A client that sends no audio says nothing by that."""
+        return self._last_rtp_ms
 
     @property
     def end_reason(self) -> str:
@@ -199,6 +220,10 @@ class WebRtcLeg(Leg):
         self._events.end()
         self._connected.set()
         self._inbound.end()
+
+    def _on_rtp(self, packet: RtpPacket) -> None:
+        self._last_rtp_ms = time.monotonic() * 1000.0
+        self._receiver.receive(packet)
 
     def _is_idle(self) -> bool:
         return self.playout.idle

@@ -22,8 +22,9 @@ more than this, even if the client does not stop by itself."""
 PIECE_FRAMES = 5
 """The frames that are sent together, once a reply is under way."""
 
-Deliver = Callable[[int, int, NDArray[np.int16]], None]
-"""Called with a reply's id, the number of a clause, and audio of it: mono 24 kHz, shape (samples,)."""
+Deliver = Callable[[Position, int, NDArray[np.int16]], None]
+"""Called with the position at the end of a piece of audio, the clause that it begins in, and the audio: mono 24 kHz, shape
+(samples,)."""
 
 
 class EventPlayer:
@@ -91,13 +92,14 @@ class EventPlayer:
             return True
         parts: list[NDArray[np.int16]] = []
         place: tuple[int, int] | None = None
+        end: Position | None = None
         while self._played_s - now_s < AHEAD_S - 1e-4:
             frame = self._playout.take_frame()
             positions = self._playout.taken()
             if frame is None:
                 if positions:  # the end of a clause that had no more audio
                     self._unplayed.append((max(self._played_s, now_s), positions))
-                self._flush(place, parts)
+                self._flush(place, end, parts)
                 return False
             begins_s = max(self._played_s, now_s)
             self._cleaner.played(frame, (time.monotonic() + begins_s - now_s) * 1000.0)
@@ -105,15 +107,16 @@ class EventPlayer:
             self._unplayed.append((self._played_s, positions))
             here = positions[0][:2] if positions else place
             if here != place:
-                self._flush(place, parts)
+                self._flush(place, end, parts)
                 parts, place = [], here
+            end = positions[-1] if positions else end
             parts.append(frame)
-        self._flush(place, parts)
+        self._flush(place, end, parts)
         return True
 
-    def _flush(self, place: tuple[int, int] | None, parts: list[NDArray[np.int16]]) -> None:
-        if place is not None and parts:
-            self._deliver(*place, np.concatenate(parts))
+    def _flush(self, place: tuple[int, int] | None, end: Position | None, parts: list[NDArray[np.int16]]) -> None:
+        if place is not None and end is not None and parts:
+            self._deliver(end, place[1], np.concatenate(parts))
 
     def _halt(self, reply_id: int) -> None:
         """A reply was paused or cancelled. A paused one is played as far as it is on its way. Of a cancelled one the client drops

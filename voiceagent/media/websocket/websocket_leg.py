@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
@@ -17,7 +18,7 @@ from voiceagent.latency.spans import LegKind
 from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.inbound_frames import InboundFrames
 from voiceagent.media.leg import DeliverAudio, InboundFrame, Leg
-from voiceagent.media.playout import Playout
+from voiceagent.media.playout import Playout, Position
 from voiceagent.media.websocket.event_audio import Encoding, EventDecoder, EventEncoder
 from voiceagent.media.websocket.event_player import EventPlayer
 from voiceagent.media.websocket.outbox import CLOSED, Closing, Outbox, TextWire
@@ -71,6 +72,11 @@ class WebSocketLeg(Leg):
     @override
     def deliver_audio(self, deliver: DeliverAudio) -> None:
         self._deliver_to = deliver
+
+    @property
+    def alive_ms(self) -> float:
+        """A client may send nothing for long; which event it got last, it says itself."""
+        return math.inf
 
     def play(self, playout: Playout) -> None:
         """See `ConnectionLeg.play`."""
@@ -181,6 +187,6 @@ class WebSocketLeg(Leg):
             self._changed.set()
             self._heard.set()
 
-    def _deliver(self, reply_id: int, clause: int, pcm: NDArray[np.int16]) -> None:
+    def _deliver(self, position: Position, clause: int, pcm: NDArray[np.int16]) -> None:
         if self._deliver_to is not None:
-            self._deliver_to(reply_id, clause, self._encoder.encode(pcm), len(pcm) * 1000.0 / PLAYED_HZ)
+            self._deliver_to(position, clause, self._encoder.encode(pcm), len(pcm) * 1000.0 / PLAYED_HZ)

@@ -67,8 +67,12 @@ class ResumableCall(Protocol):
         """Tell the client this token when the call begins."""
         ...
 
-    def connection_lost(self) -> None:
-        """The client's connection is lost, or is about to be replaced."""
+    def connection_lost(self, alive_ms: float) -> None:
+        """The client's connection is lost. `alive_ms`: see `ConnectionLeg`."""
+        ...
+
+    def connection_replaced(self) -> None:
+        """Another connection is about to take the place of one that is up, which is then lost."""
         ...
 
     def resumed(self, token: str, after: str) -> None:
@@ -171,7 +175,7 @@ class Calls:
                 raise
         up = self._up[call_id] = _Up(call_id, handle, leg, place)
         if isinstance(handle, ResumableCall) and isinstance(leg, ResumableLeg):
-            leg.on_lost = handle.connection_lost
+            leg.on_lost, leg.on_replaced = handle.connection_lost, handle.connection_replaced
             handle.offer_resumption(up.new_token())
         self.metrics.call_started(leg.kind)
         self._tasks.start(self._run(call_id, up), f"call {call_id}")

@@ -1,0 +1,29 @@
+"""A network that a caller can be cut off from: its packets go nowhere any more, and those of a new connection arrive."""
+
+from __future__ import annotations
+
+from typing_extensions import override
+
+from voiceagent.client.impairment import Address, ImpairedRelay, Impairment
+
+
+class CutRelay(ImpairedRelay):
+    """The relay of one `Caller`."""
+
+    def __init__(self) -> None:
+        super().__init__(Impairment())
+        self._dead: set[Address] = set()
+
+    def cut(self) -> None:
+        """Drop all packets of the connections so far, both ways."""
+        self._dead.update(self._flows)
+
+    @override
+    def from_caller(self, data: bytes, caller: Address) -> None:
+        if caller not in self._dead:
+            super().from_caller(data, caller)
+
+    @override
+    def from_server(self, data: bytes, caller: Address) -> None:
+        if caller not in self._dead:
+            super().from_server(data, caller)
