@@ -16,7 +16,7 @@ BEGIN, END = "<!-- rooms: made by scripts/draw-rooms.py -->\n", "<!-- end of roo
 PACKAGE = "voiceagent"
 EVERYWHERE = {
     *("errors", "logs", "redaction", "resources", "addresses", "plugins", "databases", "private_files", "token_bucket"),
-    *("config", "doctor", "json_types"),
+    *("config", "doctor", "json_types", "untrusted_json"),
 }
 """Single files that many rooms read: they would only hide the rooms."""
 

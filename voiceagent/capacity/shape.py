@@ -6,7 +6,6 @@ A shape comes from the table of well-known models (`models.yaml`), or from a fol
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ import msgspec
 from voiceagent.errors import ConfigError, UnknownNameError
 from voiceagent.json_types import JsonObject
 from voiceagent.settings_file import did_you_mean
+from voiceagent.untrusted_json import read_loose_json
 
 WEIGHT_BITS = {
     "fp32": 32.0,
@@ -344,8 +344,8 @@ def find_model(name: str, folder: Path | None = None, weights: str = "") -> Foun
 def _read_config(path: Path) -> dict[str, object]:
     try:
         with path.open("rb") as file:
-            data = json.loads(file.read(MAX_CONFIG_BYTES))
-    except (OSError, ValueError, RecursionError) as error:
+            data = read_loose_json(file.read(MAX_CONFIG_BYTES))
+    except (OSError, ValueError) as error:
         raise ConfigError(
             f"{path}: cannot be read ({' '.join(str(error).split())[:80]}); expected a model's config.json"
         ) from error

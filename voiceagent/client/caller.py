@@ -4,7 +4,6 @@ times of what was said and heard. For `voiceagent call`, tests and benchmarks. A
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import time
 from collections import deque
@@ -34,6 +33,7 @@ from voiceagent.media.webrtc.event_channel import LABEL, EventChannel
 from voiceagent.media.webrtc.peer import Peer, PeerOptions
 from voiceagent.media.webrtc.session_description import opus_codec, read_answer
 from voiceagent.task_owner import TaskOwner
+from voiceagent.untrusted_json import read_loose_json, read_struct
 
 MAX_SAY_S = 600
 """The most speech that may wait to be said, in seconds."""
@@ -229,7 +229,7 @@ class Caller:
         if found := _EVENT_ID.findall(message):
             self._last_event_id = found[-1]
         if '"voiceagent.resume"' in message:
-            event = json.loads(message)
+            event: JsonObject = read_struct(message, dict)
             self._resume_token, self._resume_timeout_s = str(event["token"]), float(event["timeout_s"])
 
     def say(self, pcm: NDArray[np.int16], rate_hz: int = PLAYED_HZ) -> None:
@@ -250,7 +250,7 @@ class Caller:
         """The server's events in order; ends with the call. Anything but a JSON object is left out."""
         async for received_ms, text in self._events.messages():
             try:
-                data = json.loads(text)
+                data = read_loose_json(text)
             except ValueError:
                 continue
             if isinstance(data, dict):

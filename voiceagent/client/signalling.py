@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 import aiohttp
 
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
+from voiceagent.untrusted_json import read_loose_json, read_struct
 
 ANSWER_TIMEOUT_S = 15.0
 EXPECTED = "expected a voiceagent server's, such as http://127.0.0.1:8080"
@@ -47,7 +47,7 @@ async def about(url: str, token: str | None) -> JsonObject:
     if answered.status in (401, 403, 429, 503):
         raise MediaError(f"{url}: the server refused the call ({answered.status}): {_problem(answered)}")
     try:
-        found = json.loads(answered.body) if answered.status == 200 else {}
+        found = read_loose_json(answered.body) if answered.status == 200 else {}
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
@@ -80,7 +80,8 @@ async def _request(url: str, token: str | None, method: str, path: str, body: by
 
 def _problem(answered: SignallingAnswer) -> str:
     try:
-        message = str(json.loads(answered.body)["error"]["message"])
+        told: JsonObject = read_struct(answered.body, dict)
+        message = str(told["error"]["message"])
     except (ValueError, KeyError, TypeError):
         return f"this is no voiceagent server; {EXPECTED}"
     return f"{message} Give the key with --token or $VOICEAGENT_KEY." if answered.status == 401 else message

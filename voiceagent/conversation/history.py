@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
-from itertools import chain
 from typing import Literal
 
 from msgspec import Struct
+
+from voiceagent.untrusted_json import read_loose_json
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -19,9 +19,6 @@ OTHERS = 1.0
 """All other scripts, and Latin letters with accents. Measured on Qwen 3, Llama 3.1 and Gemma 3: 0.3 to 1.0 for Greek, Hebrew,
 Arabic, Devanagari, Thai, Han, Kana and Hangul. A tokenizer that was made for English alone takes up to 2.2 for these."""
 _NOT_CYRILLIC = re.compile("[^\u0400-\u052f]+")
-
-MAX_LEVELS = 64
-"""Most levels of lists and objects within each other. Real data have fewer, and Python's recursion limit is far higher."""
 
 
 class ToolCall(Struct, frozen=True):
@@ -97,19 +94,7 @@ def turn_border(messages: Sequence[Message], share: float) -> int:
 def read_arguments(text: str) -> dict[str, object] | None:
     """A tool call's arguments. None if the text is no JSON object, or nests too deep."""
     try:
-        given = json.loads(text or "{}")
-    except (ValueError, RecursionError):
+        given = read_loose_json(text or "{}")
+    except ValueError:
         return None
-    return given if isinstance(given, dict) and not nests_deeper(given) else None
-
-
-def nests_deeper(value: object, levels: int = MAX_LEVELS) -> bool:
-    """Returns whether parsed JSON has more than this many levels of lists and objects within each other. Python can parse JSON
-    that nests deeper than it can copy, compare or write again."""
-    layer: list[dict[object, object] | list[object]] = [[value]]
-    for _ in range(levels + 1):
-        children = chain.from_iterable([one.values() if isinstance(one, dict) else one for one in layer if one])
-        layer = [child for child in children if isinstance(child, (dict, list))]
-        if not layer:
-            return False
-    return True
+    return given if isinstance(given, dict) else None

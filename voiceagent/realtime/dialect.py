@@ -14,6 +14,7 @@ from voiceagent.realtime.client_events import ClientEvent, ClientEventError
 from voiceagent.realtime.response_settings import ResponseSettings
 from voiceagent.realtime.server_events import ServerEvent
 from voiceagent.realtime.settings import ClientSettings, SessionFacts
+from voiceagent.untrusted_json import read_json, read_struct
 
 MAX_EVENT_CHARACTERS = 65_536
 MAX_AUDIO_EVENT_CHARACTERS = 1_048_576
@@ -46,8 +47,8 @@ class Dialect:
         if len(text) > MAX_EVENT_CHARACTERS:
             self._check_length(text)
         try:
-            raw = msgspec.json.decode(text)
-        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+            raw = read_json(text)
+        except ValueError as error:
             raise ClientEventError(
                 f"The event is not valid JSON ({error}); send one JSON object.", code="invalid_json"
             ) from error
@@ -70,8 +71,8 @@ class Dialect:
         """Raises ClientEventError unless the long event holds audio. Nothing of it is kept."""
         kind = None
         if len(text) <= MAX_AUDIO_EVENT_CHARACTERS:
-            with contextlib.suppress(msgspec.MsgspecError, UnicodeError, RecursionError):
-                kind = self.client_events.get(msgspec.json.decode(text, type=_Named).type)
+            with contextlib.suppress(ValueError):
+                kind = self.client_events.get(read_struct(text, _Named).type)
         if kind is None or not kind.carries_audio:
             raise ClientEventError(
                 f"The event has {len(text)} characters, at most {MAX_EVENT_CHARACTERS} are accepted; send less at once.",

@@ -213,7 +213,7 @@ def appended_audio(text: str) -> str | None:
         return None
     try:
         event = msgspec.json.decode(text, type=_Append)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+    except ValueError:
         return None
     return event.audio if event.type == _APPEND else None
 

@@ -9,7 +9,6 @@ import msgspec
 from msgspec.structs import replace
 
 from voiceagent import __version__
-from voiceagent.conversation.history import MAX_LEVELS, nests_deeper
 from voiceagent.json_types import JsonObject
 from voiceagent.realtime.openai_fields import (
     Field,
@@ -317,8 +316,6 @@ def check_size(changes: JsonObject, event_id: str | None) -> None:
     """Raises ClientEventError for an object that would take too long to look at."""
     if _containers(changes) > MAX_CONTAINERS:
         raise invalid(f"The update holds more than {MAX_CONTAINERS} lists and objects; send less.", PREFIX, event_id)
-    if nests_deeper(changes):
-        raise invalid(f"The session nests deeper than {MAX_LEVELS} levels; make it flatter.", PREFIX, event_id)
 
 
 def _check_facts(settings: ClientSettings, facts: SessionFacts, draft: JsonObject, event_id: str | None) -> None:
@@ -428,8 +425,5 @@ def _shown_truncation(truncation: Truncation) -> JsonObject | str:
 
 
 def _containers(changes: JsonObject) -> int:
-    try:
-        written = msgspec.json.encode(changes)
-    except RecursionError:  # reported as what it is
-        return 0
+    written = msgspec.json.encode(changes)
     return written.count(b"[") + written.count(b"{")

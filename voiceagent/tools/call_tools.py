@@ -15,6 +15,7 @@ from voiceagent.tools.runner import ToolOutcome
 from voiceagent.tools.threads import Threads
 from voiceagent.tools.tool import NAME, Tool, ToolError, ToolPolicy
 from voiceagent.tools.toolset import ToolSet
+from voiceagent.untrusted_json import read_loose_json
 
 MAX_CLIENT_TOOLS = 32
 MAX_AT_CLIENT = 8
@@ -167,6 +168,6 @@ class _AtTheClient(SchemaTool):
             if self._waiting.get(self._call_id) is answer:
                 del self._waiting[self._call_id]
         try:
-            return json.loads(output)
-        except (ValueError, RecursionError):
+            return read_loose_json(output)
+        except ValueError:
             return output

@@ -26,10 +26,10 @@ from voiceagent.tools.plain_schema import Room
 from voiceagent.tools.settings import McpSettings, RuleSettings, checked_url, headers_from, variables_from
 from voiceagent.tools.threads import Threads
 from voiceagent.tools.tool import MAX_TOOLS, NAME, Effect, Tool, ToolError, ToolSource, check_policy
+from voiceagent.untrusted_json import read_loose_json
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
-import json
 
 from mcp_types import CallToolResult, TextContent
 
@@ -48,8 +48,8 @@ def read_result(tool: str, result: CallToolResult) -> object:
     if result.content and not text:
         raise ToolError(f"The tool {tool} answered with what cannot be said.")
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return read_loose_json(text)
+    except ValueError:
         return text
 
 

@@ -11,11 +11,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import msgspec
-
 from voiceagent.errors import ConfigError, VoiceAgentError
 from voiceagent.json_types import JsonObject
 from voiceagent.tools.threads import Threads
+from voiceagent.untrusted_json import read_json
 
 Effect = Literal["none", "idempotent", "external"]
 """Traces that a run leaves: none; the same however often it runs; something in the world."""
@@ -135,8 +134,8 @@ def json_object(arguments: str) -> dict[str, object]:
     if len(arguments) > MAX_ARGUMENT_CHARACTERS:
         raise ToolError(f"The arguments are longer than {MAX_ARGUMENT_CHARACTERS} characters.")
     try:
-        given = msgspec.json.decode(arguments or "{}")
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        given = read_json(arguments or "{}")
+    except ValueError as error:
         raise ToolError(f"The arguments are not valid JSON: {error}.") from error
     if not isinstance(given, dict):
         raise ToolError("The arguments must be a JSON object.")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import httpx2
 
 from voiceagent.errors import ConfigError
@@ -11,6 +9,7 @@ from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
 from voiceagent.tools.settings import WebhookSettings, checked_url, headers_from
 from voiceagent.tools.threads import Threads
 from voiceagent.tools.tool import NAME, ToolError, ToolSource, check_policy
+from voiceagent.untrusted_json import read_loose_json
 
 MAX_ANSWER_BYTES = 262_144
 MAX_REDIRECTS = 3
@@ -73,8 +72,8 @@ class WebhookTool(SchemaTool):
         if body is None:
             raise ToolError(f"The tool {self.name} answered with more than {MAX_ANSWER_BYTES} bytes.")
         try:
-            answer = json.loads(body) if body.strip() else None
-        except (ValueError, RecursionError) as error:
+            answer = read_loose_json(body) if body.strip() else None
+        except ValueError as error:
             if response.is_success:
                 kind = response.headers.get("content-type", "no content type").split(";")[0][:60]
                 raise ToolError(f"The tool {self.name} answered with {kind}, expected JSON.") from error

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 
 from voiceagent.json_types import JsonObject
+from voiceagent.untrusted_json import read_loose_json
 
 Calls = list[tuple[str, dict[str, object]]]
 Schemas = Mapping[str, JsonObject]
@@ -65,7 +66,7 @@ def _of_object(data: object) -> tuple[str, dict[str, object]]:
         name = name["name"]
     arguments: object = next((inner[key] for key in _ARGUMENTS if key in inner), {})
     if isinstance(arguments, str):
-        arguments = json.loads(arguments or "{}")
+        arguments = read_loose_json(arguments or "{}")
     return checked(name, {} if arguments is None else arguments)
 
 
@@ -128,7 +129,7 @@ def xml_calls(text: str, schemas: Schemas) -> Calls:
     calls: Calls = []
     for name, body in _FUNCTION.findall(text):
         if body.strip().startswith("{"):
-            calls.append(checked(name, json.loads(body)))
+            calls.append(checked(name, read_loose_json(body)))
         else:
             values = {key.strip(): _typed(value, schemas, name, key.strip()) for key, value in _PARAMETER.findall(body)}
             calls.append(checked(name, values))
@@ -158,8 +159,8 @@ def _typed(value: str, schemas: Schemas, name: str, key: str) -> object:
     if "string" in kinds:
         return value
     try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
+        return read_loose_json(value)
+    except ValueError:
         lowered = value.strip().lower()
         return {"true": True, "false": False, "none": None}.get(lowered, value)
 
@@ -211,7 +212,7 @@ def gemma_calls(text: str, schemas: Schemas) -> Calls:
     """`call:name{key:<escape>text<escape>,other:5}`. The quotes are tokens of the model."""
     calls: Calls = []
     for name, body in _GEMMA.findall(text):
-        calls.append(checked(name, json.loads(_quoted_keys(body.replace('<|"|>', "<escape>")))))
+        calls.append(checked(name, read_loose_json(_quoted_keys(body.replace('<|"|>', "<escape>")))))
     if not calls:
         raise ValueError("there is no call")
     return calls

@@ -16,6 +16,7 @@ from voiceagent.errors import EngineError
 from voiceagent.llm.chat.call_texts import UNREADABLE, Calls, balanced, json_calls, python_calls
 from voiceagent.llm.chat.tool_parser import MAX_CALL_CHARACTERS, random_call_id
 from voiceagent.llm.engine import Generated, GeneratedText, Lull, ToolSchema
+from voiceagent.untrusted_json import read_loose_json
 
 log = logging.getLogger(__name__)
 
@@ -257,6 +258,6 @@ def _pattern(name: str) -> str:
 def _value(text: str) -> object:
     """JSON, or what looks like it in Python. Raises an error of `UNREADABLE`."""
     try:
-        return json.loads(text)
+        return read_loose_json(text)
     except ValueError:
         return ast.literal_eval(text)

@@ -8,13 +8,13 @@ import hashlib
 import itertools
 from collections.abc import Callable, Sequence
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.llm.engine import ToolSchema
+from voiceagent.untrusted_json import read_json
 
 Rendered = Callable[[list[dict[str, object]], list[ToolSchema]], str]
 """Renders messages and tools with the template. Raises EngineError."""
@@ -116,8 +116,8 @@ class TemplateShape(Struct, frozen=True):
 
 def _object(text: str) -> object:
     try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+        return read_json(text)
+    except ValueError:
         return {}
 
 

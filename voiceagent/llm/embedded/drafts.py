@@ -8,7 +8,6 @@ on, the caller's words, or the first argument that may come."""
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from collections.abc import Iterator, Sequence
 
@@ -17,6 +16,7 @@ from tokenizers import Tokenizer
 from voiceagent.conversation.history import Message
 from voiceagent.llm.chat.prompt import ChatPrompt
 from voiceagent.llm.chat.tool_constraint import Matcher, ToolConstraint
+from voiceagent.untrusted_json import read_loose_json
 
 LONGEST_OPENING = 16
 """Most tokens of a call that are drafted before it begins."""
@@ -197,8 +197,8 @@ def _cased(words: Sequence[str]) -> list[str]:
 def _values(result: str) -> list[str]:
     """The values in a tool's result, as text. Empty if the result is no JSON or has too many values."""
     try:
-        values = list(_leaves(json.loads(result)))
-    except (ValueError, RecursionError):
+        values = list(_leaves(read_loose_json(result)))
+    except ValueError:
         return []
     return values if len(values) <= MAX_VALUES else []
 

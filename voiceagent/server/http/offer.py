@@ -7,12 +7,11 @@ from email.errors import MessageError
 from email.message import Message
 from email.parser import BytesHeaderParser
 
-import msgspec
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
-from voiceagent.conversation.history import MAX_LEVELS, nests_deeper
 from voiceagent.server.http.problems import Problem
+from voiceagent.untrusted_json import read_json
 
 
 @web.middleware
@@ -117,13 +116,11 @@ def _message(content_type: str) -> Message:
 
 def _session(text: str) -> dict[str, object]:
     try:
-        session = msgspec.json.decode(text or "{}")
-    except (msgspec.DecodeError, RecursionError) as error:
+        session = read_json(text or "{}")
+    except ValueError as error:
         raise Problem(400, "invalid_session", f"The session is not valid JSON ({error}).", param="session") from error
-    if not isinstance(session, dict) or nests_deeper(session):
-        raise Problem(
-            400, "invalid_session", f"The session must be a JSON object of at most {MAX_LEVELS} levels.", param="session"
-        )
+    if not isinstance(session, dict):
+        raise Problem(400, "invalid_session", "The session must be a JSON object.", param="session")
     return session
 
 

@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 import msgspec
 from aiohttp import hdrs, web
 
-from voiceagent.conversation.history import MAX_LEVELS, nests_deeper
 from voiceagent.json_types import JsonObject
 from voiceagent.realtime.fixed_settings import settings_named
 from voiceagent.realtime.openai_session import MAX_SESSION_BYTES
@@ -18,6 +17,7 @@ from voiceagent.server.access.client_secrets import DEFAULT_S, MAX_S, MIN_S, Cli
 from voiceagent.server.access.origins import Origins, checked_origin
 from voiceagent.server.calls.quotas import CLIENT
 from voiceagent.server.http.problems import Problem
+from voiceagent.untrusted_json import read_struct
 
 SECRETS_PATH = "/v1/realtime/client_secrets"
 MAX_FIXED = 256
@@ -115,13 +115,13 @@ class SecretRequests:
 
 def _read(body: bytes) -> SecretRequest:
     try:
-        asked = msgspec.json.decode(body or b"{}", type=SecretRequest)
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
+        asked = read_struct(body or b"{}", SecretRequest)
+    except ValueError as error:
         problem, _, path = str(error).partition(" - at `$")
         raise _invalid(f"The request for a client secret cannot be read: {problem}.", path.strip(".`") or None) from error
     session = asked.session
-    if nests_deeper(session) or len(msgspec.json.encode(session)) > MAX_SESSION_BYTES:
-        raise _invalid(f"session must have at most {MAX_LEVELS} levels and {MAX_SESSION_BYTES} bytes.", "session")
+    if len(msgspec.json.encode(session)) > MAX_SESSION_BYTES:
+        raise _invalid(f"session must have at most {MAX_SESSION_BYTES} bytes.", "session")
     if "voiceagent" in session:
         raise _invalid("session.voiceagent is the server's own; put `voiceagent` beside `session`.", "session.voiceagent")
     return asked

@@ -14,6 +14,7 @@ from voiceagent.server.calls.quotas import CLIENT, Client
 from voiceagent.server.http.problems import Problem
 from voiceagent.task_owner import running
 from voiceagent.telephone.sip.line import GetStartCall, SipLine, SipService
+from voiceagent.untrusted_json import read_struct
 
 LINE = web.AppKey("sip line", SipLine)
 
@@ -51,8 +52,8 @@ async def dial(request: web.Request) -> web.Response:
     if line is None:
         raise Problem(404, "no_sip", "No SIP trunk or PBX is configured: set telephony.sip in agent.yaml; see docs/telephony.md.")
     try:
-        asked = msgspec.json.decode(await request.read(), type=Dial)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        asked = read_struct(await request.read(), Dial)
+    except ValueError as error:
         raise Problem(400, "invalid_body", f'The body cannot be read ({error}); expected {{"to": "sip:…"}}.') from error
     session = {"instructions": asked.instructions} if asked.instructions else {}
     call_id = await line.dial(asked.to, session, Client(f"telephone sip, {client.name}"))

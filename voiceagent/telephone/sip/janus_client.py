@@ -17,6 +17,7 @@ from voiceagent.json_types import JsonObject
 from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.sip.janus_messages import PLUGIN, PROTOCOL, Event, Ignored, Request, read
 from voiceagent.telephone.sip.sip_patience import SIP_PATIENCE, SipPatience
+from voiceagent.untrusted_json import read_loose_json
 
 CLOSE_TIMEOUT_S = 2.0
 """A stalled Janus does not answer the close of a connection either."""
@@ -153,8 +154,8 @@ class JanusClient:
         async for message in socket:
             if message.type is aiohttp.WSMsgType.TEXT:
                 try:
-                    told = json.loads(message.data)
-                except (ValueError, RecursionError):
+                    told = read_loose_json(message.data)
+                except ValueError:
                     continue
                 if isinstance(told, dict):
                     self._take(told)

@@ -29,6 +29,7 @@ from voiceagent.telephone.messages import (
     Stopped,
 )
 from voiceagent.telephone.streams.stream import Stream
+from voiceagent.untrusted_json import read_json
 
 MAX_TEXT = 256
 """The most characters of a number, an id, a parameter's name or its value. The rest is left out."""
@@ -167,8 +168,8 @@ class JsonStream(Stream):
 def decoded(message: str) -> JsonObject:
     """Decode a JSON object. Raises MediaError."""
     try:
-        data = msgspec.json.decode(message)
-    except (msgspec.DecodeError, RecursionError) as error:
+        data = read_json(message)
+    except ValueError as error:
         raise MediaError(f"a message that is no JSON ({error}), of {len(message)} characters") from error
     if not isinstance(data, dict):
         raise MediaError(f"a message that is {type(data).__name__}; expected a JSON object")

@@ -16,6 +16,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from voiceagent.json_types import JsonObject
+from voiceagent.untrusted_json import read_json
 
 MAX_AGE_S = 300.0
 MAX_FIELDS = 256
@@ -174,7 +175,7 @@ def _of_base64url(text: str) -> bytes:
 
 def _claims(part: str) -> JsonObject:
     try:
-        claims = msgspec.json.decode(_of_base64url(part))
-    except msgspec.DecodeError:
+        claims = read_json(_of_base64url(part))
+    except ValueError:
         return {}
     return claims if isinstance(claims, dict) else {}
