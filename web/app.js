@@ -65,17 +65,17 @@ async function call() {
 /** @param {import('./lib/voiceagent.js').CallState} state @param {string} reason */
 function showState(state, reason) {
   document.body.dataset.state = state;
-  const inCall = state === 'live' || state === 'unstable';
+  const inCall = state === 'live' || state === 'unstable' || state === 'resuming';
   byId('call-text', HTMLElement).textContent = state === 'idle' ? 'Call' : inCall ? 'Hang up' : 'Cancel';
   muteButton.disabled = !inCall;
   message.disabled = !inCall;
   sendButton.disabled = !inCall;
   byId('test', HTMLButtonElement).hidden = state !== 'idle';
-  if (inCall) problems.quiet(state === 'unstable');
+  if (inCall) problems.wavers(state);
   showMuted();
   if (state === 'live') {
     if (!liveSinceMs) liveSinceMs = performance.now();
-    showStatus(status === 'connecting' || status === 'unstable' ? 'listening' : status);
+    showStatus(['connecting', 'unstable', 'resuming'].includes(status) ? 'listening' : status);
     requestAnimationFrame(tick);
   } else {
     showStatus(state);

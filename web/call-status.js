@@ -1,7 +1,7 @@
 /** What the agent is doing right now, from the server's events: one word and one line for the status. */
 
 /** @typedef {import('./lib/protocol.js').ServerEvent} ServerEvent */
-/** @typedef {'idle' | 'asking' | 'connecting' | 'unstable' | 'listening' | 'hearing' | 'thinking' | 'speaking'} CallStatus */
+/** @typedef {'idle' | 'asking' | 'connecting' | 'unstable' | 'resuming' | 'listening' | 'hearing' | 'thinking' | 'speaking'} CallStatus */
 
 /** @type {Record<CallStatus, string>} */
 export const STATUS_TEXT = {
@@ -9,6 +9,7 @@ export const STATUS_TEXT = {
   asking: 'Waiting for the microphone',
   connecting: 'Calling …',
   unstable: 'No answer from the server …',
+  resuming: 'Taking the call up again …',
   listening: 'Listening',
   hearing: 'Hearing you',
   thinking: 'Thinking',

@@ -44,6 +44,12 @@ const PROBLEMS = {
     advice: 'The language model has no memory left for another call. Someone has to hang up first; call again in a moment.',
     action: 'Call again',
   },
+  not_resumed: {
+    title: 'The connection to the server was lost for too long.',
+    advice: 'Call again; the agent will not remember this call.',
+    action: 'Call again',
+  },
+  replaced: { title: 'The call goes on over another connection.', advice: '', calm: true },
   server_stopping: { title: 'The server is stopping.', advice: 'Call again when it is back.', action: 'Call again' },
   not_ready: {
     title: 'The server is still getting ready.',
@@ -96,7 +102,12 @@ const ENDS = {
 };
 
 /** @type {Telling} */
-const QUIET = { title: 'Nothing comes from the server any more.', advice: 'Waiting a few seconds for it to come back …' };
+const QUIET = { title: 'Nothing comes from the server any more.', advice: 'Waiting a moment for it to come back …' };
+/** @type {Telling} */
+const RESUMING = {
+  title: 'The connection to the server was lost.',
+  advice: 'Your call waits. It is being taken up again; what you say now is not heard.',
+};
 
 export class Problems {
   /** @param {HTMLElement} box @param {{again: () => void, key: (key: string) => void}} actions */
@@ -118,10 +129,11 @@ export class Problems {
     this._tell(problem.code, telling, problem.message);
   }
 
-  /** The server has fallen silent in a call, or is back. @param {boolean} quiet */
-  quiet(quiet) {
-    if (quiet) this._tell('quiet', QUIET, '');
-    else if (this._box.dataset.code === 'quiet') this.clear();
+  /** The connection of a call wavers, is lost, or is back. @param {string} state */
+  wavers(state) {
+    if (state === 'unstable') this._tell('quiet', QUIET, '');
+    else if (state === 'resuming') this._tell('resuming', RESUMING, '');
+    else if (['quiet', 'resuming'].includes(this._box.dataset.code ?? '')) this.clear();
   }
 
   /** A call that is over. @param {string} reason */

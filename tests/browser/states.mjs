@@ -120,7 +120,10 @@ try {
   await state(first, 'live');
   await first.waitForFunction(() => document.getElementById('problem').hidden);
   await state(second, 'live');
-  seen.killedMs = await noticed(second, 'lost', () => process.kill(Number(serverPid), 'SIGKILL'));
+  seen.killedMs = await noticed(second, 'resuming', () => process.kill(Number(serverPid), 'SIGKILL'));
+  seen.shown.resuming = await second.innerText('#problem');
+  await look(second, LOOKS[1].name, 'resuming');
+  await problem(second, 'lost');
   seen.shown.lost = await second.innerText('#problem');
   await look(second, LOOKS[1].name, 'lost');
   console.log(JSON.stringify(seen));

@@ -13,6 +13,7 @@ import pytest
 
 from tests.browser.test_page import HERE, chromium
 from tests.server_process import running_server
+from voiceagent.resources import demo_agent_file
 from voiceagent.server.access.key_ring import KEYS_VARIABLE
 
 KEY = "open-sesame"
@@ -25,7 +26,11 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     browser = chromium("axe-core")
     folder = tmp_path_factory.mktemp("states")
     shots = os.environ.get("VOICEAGENT_SCREENSHOTS", "-")
-    with running_server(folder, environment={KEYS_VARIABLE: KEY}, exit_code=-signal.SIGKILL) as server:
+    demo = demo_agent_file().read_text().replace("tools.py", str(demo_agent_file().parent / "tools.py"))
+    demo = demo.replace("endpointing.json", str(demo_agent_file().parent / "endpointing.json"))
+    (folder / "agent.yaml").write_text(demo.replace("turn:\n", "turn:\n  resume_timeout_s: 3\n"))
+    options = ("--config", str(folder / "agent.yaml"))
+    with running_server(folder, *options, environment={KEYS_VARIABLE: KEY}, exit_code=-signal.SIGKILL) as server:
         driven = subprocess.run(
             ["node", str(HERE / "states.mjs"), server.url, str(server.process.pid), KEY, shots],
             capture_output=True,
@@ -48,6 +53,7 @@ def test_nobody_is_kept_out_and_nothing_is_cut_in_any_state(seen: dict[str, Any]
 @pytest.mark.browser
 def test_a_server_that_dies_or_freezes_is_noticed_within_two_seconds(seen: dict[str, Any]) -> None:
     assert seen["killedMs"] <= NOTICED_MS
+    assert "Your call waits" in seen["shown"]["resuming"]
     assert "connection to the server was lost" in seen["shown"]["lost"]
     assert seen["frozenMs"] <= NOTICED_MS
     assert "Nothing comes from the server" in seen["shown"]["quiet"]

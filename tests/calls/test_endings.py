@@ -38,13 +38,16 @@ async def test_a_closed_tab_frees_the_call(server: ServerProcess) -> None:
     await freed(server)
 
 
-async def test_a_lost_network_frees_the_call(server: ServerProcess) -> None:
-    relay = ImpairedRelay(Impairment())
-    caller = Caller(server.url, relay=relay)
-    async with caller, Dialogue(caller) as dialogue:
-        await dialogue.wait_greeting()
-        await relay.close()
-        await freed(server)
+async def test_a_lost_network_frees_the_call_once_nobody_is_waited_for_any_more(tmp_path: Path) -> None:
+    (tmp_path / "agent.yaml").write_text("phrases: {greeting: Hello.}\nturn: {resume_timeout_s: 1}\n")
+    with running_server(tmp_path, "--config", str(tmp_path / "agent.yaml")) as server:
+        relay = ImpairedRelay(Impairment())
+        caller = Caller(server.url, relay=relay)
+        async with caller, Dialogue(caller) as dialogue:
+            await dialogue.wait_greeting()
+            await relay.close()
+            await shown(server, 'voiceagent_calls_ended_total{reason="not_resumed"} 1.0')
+            await freed(server)
 
 
 async def test_a_silent_caller_is_asked_and_then_the_call_ends(tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ export const EVENT_CHANNEL = 'oai-events';
  *   missed: string[], wait_ms: number | null, wait: WaitPart[], typed: boolean}} TurnMeasured
  * @typedef {{part: string, start_ms: number, duration_ms: number}} WaitPart
  * @typedef {{type: 'voiceagent.call_ended', reason: string}} CallEnded
+ * @typedef {{type: 'voiceagent.resume', token: string, timeout_s: number}} ResumeOffered
+ * @typedef {{type: 'voiceagent.replaced'}} ConnectionReplaced
  *
  * @typedef {{agent: string, profile: string, description: string, models: {part: string, name: string}[], limits: string[],
  *   unfit: {problem: string, advice: string} | null}} About what `GET /v1/voiceagent/about` tells
@@ -37,7 +39,7 @@ export const EVENT_CHANNEL = 'oai-events';
  * @typedef {{id: string, type: string, role?: string, status?: string,
  *   content?: {type: string, text?: string, transcript?: string | null}[]}} Item
  *
- * @typedef {SessionCreated | SpeechStarted | SpeechStopped | TranscriptionCompleted | ItemAdded | ResponseCreated
+ * @typedef {{event_id?: string} & (SessionCreated | SpeechStarted | SpeechStopped | TranscriptionCompleted | ItemAdded | ResponseCreated
  *   | ResponseDone | OutputItemAdded | PlayoutChanged | ErrorEvent | PartialTranscript | NotUnderstood | Heard | ToolProgress
- *   | TurnMeasured | CallEnded} ServerEvent
+ *   | TurnMeasured | CallEnded | ResumeOffered | ConnectionReplaced)} ServerEvent
  */

@@ -6,6 +6,9 @@
  *   agent.addEventListener('message', (event) => …); // detail: a server event (see protocol.js)
  *   agent.addEventListener('audio', (event) => …);   // detail: the agent's MediaStream, to be played
  *   await agent.connect();                           // throws CallProblem
+ *
+ * A call whose connection is lost is taken up again over a new one, as long as the server waits for that; meanwhile the state is
+ * `resuming`.
  */
 
 import { closeStream, openMicrophone } from './microphone.js';
@@ -14,11 +17,14 @@ import { EVENT_CHANNEL } from './protocol.js';
 import { Pulse } from './pulse.js';
 
 /** @typedef {import('./protocol.js').ServerEvent} ServerEvent */
-/** @typedef {'idle' | 'asking' | 'connecting' | 'live' | 'unstable'} CallState */
+/** @typedef {'idle' | 'asking' | 'connecting' | 'live' | 'unstable' | 'resuming'} CallState */
 
 const GATHERING_MS = 300;
 const CONNECT_MS = 12_000;
-const LOST_AFTER_MS = 6_000;
+const LOST_AFTER_MS = 1_500;
+const AGAIN_MS = 1_000;
+/** Problems with which a call cannot be taken up again. */
+const OVER = ['missing_api_key', 'invalid_api_key', 'offer_refused'];
 
 export class VoiceAgent extends EventTarget {
   /** @param {{url?: string, key?: string}} [options] `url`: where the server is, this page's by default; `key`: a key or a client secret */
@@ -39,6 +45,12 @@ export class VoiceAgent extends EventTarget {
     this._attempt = null;
     this._location = '';
     this._endReason = '';
+    /** What takes the call up again, the last event that came, and how long the server waits. */
+    this._token = '';
+    this._lastEvent = '';
+    this._resumeMs = 0;
+    /** @type {RTCPeerConnection[]} Peers that were lost. Each is closed once another has taken its place: sooner would hang up. */
+    this._lostPeers = [];
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this._lostTimer = undefined;
     /** @type {Pulse | null} */
@@ -68,14 +80,50 @@ export class VoiceAgent extends EventTarget {
       this.microphone = microphone;
       this._setState('connecting');
       await this._open(microphone, attempt.signal);
-      this._setState('live');
-      if (this._peer) this._pulse = new Pulse(this._peer, this.url, (now) => this._felt(now));
+      this._begin();
       if (this._endReason) this._finish(this._endReason);
     } catch (error) {
       this._release();
       this._setState('idle', 'problem');
       throw error;
     }
+  }
+
+  /** The connection is up. */
+  _begin() {
+    this._setState('live');
+    if (this._peer) this._pulse = new Pulse(this._peer, this.url, (now) => this._felt(now));
+  }
+
+  /** The connection is lost. Take the call up again over a new one, if the server waits for that. */
+  async _lost() {
+    const microphone = this.microphone;
+    if (this._endReason || !this._token || !microphone) return this._finish(this._endReason || 'lost');
+    if (this.state === 'resuming') return undefined;
+    this._stopWatching();
+    this._setState('resuming');
+    const attempt = new AbortController();
+    this._attempt = attempt;
+    const untilMs = performance.now() + this._resumeMs;
+    for (;;) {
+      if (this._peer) this._lostPeers.push(this._peer);
+      try {
+        await this._open(microphone, AbortSignal.any([attempt.signal, AbortSignal.timeout(CONNECT_MS)]));
+        break;
+      } catch (error) {
+        if (attempt.signal.aborted) return undefined;
+        const isOver = error instanceof CallProblem && OVER.includes(error.code);
+        if (isOver || this._endReason || performance.now() > untilMs) return this._finish(this._endReason || 'lost');
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+        if (attempt.signal.aborted) return undefined;
+      }
+    }
+    this._closeLost();
+    return this._begin();
+  }
+
+  _closeLost() {
+    this._lostPeers.splice(0).forEach((peer) => peer.close());
   }
 
   /** End the call, or stop calling. */
@@ -150,8 +198,8 @@ export class VoiceAgent extends EventTarget {
     peer.addEventListener('track', (event) => this._emit('audio', event.streams[0] ?? new MediaStream([event.track])));
     const channel = peer.createDataChannel(EVENT_CHANNEL);
     this._channel = channel;
-    channel.addEventListener('message', (event) => this._receive(String(event.data)));
-    channel.addEventListener('close', () => this._peer === peer && this._finish(this._endReason || 'lost'));
+    channel.addEventListener('message', (event) => this._receive(String(event.data), peer));
+    channel.addEventListener('close', () => this._peer === peer && this.state !== 'resuming' && this._lost());
     await peer.setLocalDescription();
     await gathered(peer);
     const answer = await this._exchange(peer.localDescription?.sdp ?? '', signal);
@@ -210,15 +258,17 @@ export class VoiceAgent extends EventTarget {
     if (!/^[\x21-\x7e]*$/.test(this.key)) throw new CallProblem('invalid_api_key', 'A key holds letters, digits and signs, without spaces.');
     /** @type {Response} */
     let response;
+    const resumes = this._token !== '';
+    const headers = { 'Content-Type': 'application/sdp', ...(resumes ? { Authorization: `Bearer ${this._token}` } : this._authorization()) };
     try {
-      response = await fetch(`${this.url}/v1/realtime/calls`, {
-        method: 'POST', body: offer, signal, headers: { 'Content-Type': 'application/sdp', ...this._authorization() },
+      response = await fetch(`${this.url}/v1/realtime/calls${resumes ? `?after=${this._lastEvent}` : ''}`, {
+        method: 'POST', body: offer, signal, headers,
       });
     } catch (error) {
       if (signal.aborted) throw new CallProblem('cancelled', 'The call was hung up.');
       throw new CallProblem('server_unreachable', error instanceof Error ? error.message : String(error));
     }
-    if (!response.ok) throw await problemFrom(response, this.key !== '');
+    if (!response.ok) throw await problemFrom(response, resumes || this.key !== '');
     this._location = response.headers.get('Location') ?? '';
     return response.text();
   }
@@ -233,7 +283,7 @@ export class VoiceAgent extends EventTarget {
         if (peer.connectionState === 'connected' && channel.readyState === 'open') {
           clearTimeout(late);
           resolve();
-        } else if (peer.connectionState === 'failed' && this.state === 'connecting') {
+        } else if (peer.connectionState === 'failed' && (this.state === 'connecting' || this.state === 'resuming')) {
           clearTimeout(late);
           reject(new CallProblem('connect_timeout', 'The browser found no way to the server.'));
         }
@@ -258,23 +308,32 @@ export class VoiceAgent extends EventTarget {
     } else if (state !== 'failed' && state !== 'closed') {
       if (this.state !== 'live') return;
       this._setState('unstable');
-      this._lostTimer = setTimeout(() => this._finish('lost'), LOST_AFTER_MS);
+      this._lostTimer = setTimeout(() => this._lost(), LOST_AFTER_MS);
     } else if ((state === 'failed' || state === 'closed') && (this.state === 'live' || this.state === 'unstable')) {
-      this._finish(this._endReason || 'lost');
+      this._lost();
     }
   }
 
   /** What comes from the server has stopped or comes again. @param {import('./pulse.js').Pulsing} now */
   _felt(now) {
     this._pulsing = now;
-    if (now === 'gone') this._finish(this._endReason || 'lost');
+    if (now === 'gone') this._lost();
     else if (this._peer) this._watch(this._peer);
   }
 
-  /** @param {string} text */
-  _receive(text) {
+  /** @param {string} text @param {RTCPeerConnection} peer */
+  _receive(text, peer) {
     /** @type {ServerEvent} */
     const event = JSON.parse(text);
+    this._lastEvent = event.event_id ?? this._lastEvent;
+    if (event.type === 'voiceagent.resume') {
+      this._token = event.token;
+      this._resumeMs = event.timeout_s * 1000;
+    }
+    if (event.type === 'voiceagent.replaced') {
+      if (this._peer === peer) this._finish('replaced');
+      return;
+    }
     this._emit('message', event);
     if (event.type === 'voiceagent.call_ended') {
       this._endReason = event.reason;
@@ -284,16 +343,23 @@ export class VoiceAgent extends EventTarget {
 
   /** @param {string} reason */
   _finish(reason) {
-    if (this.state !== 'live' && this.state !== 'unstable') return;
+    if (!['live', 'unstable', 'resuming'].includes(this.state)) return;
+    this._attempt?.abort();
     this._release();
     this._setState('idle', reason);
   }
 
-  _release() {
+  _stopWatching() {
     clearTimeout(this._lostTimer);
     this._pulse?.stop();
     this._pulse = null;
     this._pulsing = 'fine';
+  }
+
+  _release() {
+    this._stopWatching();
+    this._closeLost();
+    this._token = '';
     const peer = this._peer;
     this._peer = null;
     this._channel = null;
