@@ -197,7 +197,7 @@ class SecondSession:
         self._told = told
 
     async def generate(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY, must_call: str = ""
     ) -> AsyncGenerator[Generated, None]:
         self._told.append(messages)
         yield GeneratedText("the fallback")

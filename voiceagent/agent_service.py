@@ -27,7 +27,7 @@ from voiceagent.guard.checks import load_guards
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.budgets import Budgets
 from voiceagent.latency.spans import LegKind
-from voiceagent.llm.engine import HistoryLimits, check, no_tools
+from voiceagent.llm.engine import HistoryLimits, check, no_forcing, no_tools
 from voiceagent.media.audio_cleaner import check_cleaning
 from voiceagent.media.leg import Leg
 from voiceagent.media.webrtc import webrtc_leg
@@ -41,7 +41,7 @@ from voiceagent.realtime.client_events import ClientEventError
 from voiceagent.realtime.conversation import random_id
 from voiceagent.realtime.fixed_settings import fixed_in
 from voiceagent.realtime.openai_realtime import OPENAI
-from voiceagent.realtime.settings import ClientSettings
+from voiceagent.realtime.settings import ClientSettings, SessionFacts
 from voiceagent.server.access.key_ring import KeyRing
 from voiceagent.server.calls.admission import Admission
 from voiceagent.server.calls.calls import StartCall
@@ -211,10 +211,10 @@ class AgentService:
     def _shown_session(self, tools: ToolSet, session: JsonObject) -> JsonObject:
         """A call's session with these settings, as `session.created` would show it. Raises Problem for settings that an offer
         could not have."""
-        asked = offered_settings(session, self.agent, takes_audio=True)
+        facts = structs.replace(facts_of(self.agent, tools.names, takes_audio=True), session_id=random_id("sess"))
+        asked = offered_settings(session, facts)
         agent, offered = with_instructions(self.agent, session), tuple(_call_tools(tools, session).offered)
         began = ClientSettings(instructions=agent.instructions, tools=offered, turn_detection=turn_detection_of(agent))
-        facts = structs.replace(facts_of(agent, takes_audio=True), session_id=random_id("sess"))
         asked = {name: value for name, value in asked.items() if name != "tools"}
         with _offered_session():
             shown = OPENAI.write_session(OPENAI.read_session(began, facts, asked, None), facts)
@@ -251,7 +251,8 @@ class AgentService:
         phone: PhoneServices,
     ) -> StartCall:
         def start_call(leg: Leg, call_id: str, session: dict[str, object]) -> Call:
-            asked = offered_settings(session, self.agent, takes_audio=leg.kind is LegKind.WEBSOCKET)
+            by_events, cannot = leg.kind is LegKind.WEBSOCKET, no_forcing(parts.engines.llm)
+            asked = offered_settings(session, facts_of(self.agent, tools.names, takes_audio=by_events, no_forcing=cannot))
             made = phone.call(_greeting_as_asked(with_instructions(self.agent, session), asked), leg, parts)
             agent = made.agent
             if session.get("instructions") and (line := cramped(agent, tools, parts.engines.llm.limits)):
@@ -272,10 +273,9 @@ class AgentService:
 
 
 def with_instructions(agent: AgentConfig, session: dict[str, object]) -> AgentConfig:
-    """The agent with the instructions of the session settings that came with an offer, or else with its own. Raises Problem."""
+    """The agent with the instructions of the checked session settings that came with an offer, or else with its own."""
     if not session.get("instructions"):
         return agent
-    offered_settings(session, agent, takes_audio=True)
     return msgspec.structs.replace(agent, instructions=session["instructions"])
 
 
@@ -286,12 +286,12 @@ def _greeting_as_asked(agent: AgentConfig, asked: JsonObject) -> AgentConfig:
     return structs.replace(agent, phrases=structs.replace(agent.phrases, greeting=""))
 
 
-def offered_settings(session: JsonObject, agent: AgentConfig, *, takes_audio: bool = False) -> JsonObject:
-    """The session settings that came with an offer, as `session.update` takes them; empty where they change nothing.
-    `takes_audio`: the call's audio comes by events. Raises Problem."""
+def offered_settings(session: JsonObject, facts: SessionFacts) -> JsonObject:
+    """The session settings that came with an offer, as `session.update` takes them; empty where they change nothing. Raises
+    Problem."""
     asked = {name: value for name, value in session.items() if name != "voiceagent" and (name != "instructions" or value)}
     with _offered_session():
-        OPENAI.read_session(ClientSettings(), facts_of(agent, takes_audio=takes_audio), asked, None)
+        OPENAI.read_session(ClientSettings(), facts, asked, None)
     return {} if asked in ({}, {"type": "realtime"}) else asked
 
 

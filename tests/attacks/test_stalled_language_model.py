@@ -91,7 +91,7 @@ class BreaksAfterACall(SecondSession):
     """Asks for a tool, and fails."""
 
     async def generate(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY, must_call: str = ""
     ) -> AsyncGenerator[Generated, None]:
         yield ToolCall("c1", "get_time", '{"city": "Oslo"}')
         raise EngineError("on purpose")

@@ -12,6 +12,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from tests.calls.sdk_caller import SdkCaller
 from tests.llm.faulty_server import FaultyServer, faulty_server
 from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller
@@ -94,3 +95,22 @@ async def test_a_server_whose_model_is_not_up_yet_is_not_ready_until_it_is(tmp_p
             assert "The language model fails" in await ready(server, wanted=False)
             model.fault = ""
             await ready(server, wanted=True)
+
+
+async def test_words_in_place_of_a_forced_call_are_an_error_and_are_not_said(tmp_path: Path) -> None:
+    tool = {
+        "type": "function",
+        "name": "get_time",
+        "description": "The time.",
+        "parameters": {"type": "object", "properties": {}},
+    }
+    async with faulty_server() as model, agent_on(model, tmp_path) as server, SdkCaller(server.url) as caller:
+        for tools, said in (([tool], "called no tool"), ([], "not offered")):
+            await caller.update(tools=tools, tool_choice="required", output_modalities=["text"])
+            await caller.write("Good morning.")
+            await caller.connection.response.create()
+            error = (await caller.wait("error"))["error"]
+            assert (error["code"], said in error["message"]) == ("llm_failed", True)
+            done = (await caller.wait("response.done"))["response"]
+            assert done["status"] == "failed"
+        assert "there" not in "".join(event["delta"] for event in caller.since(0, "response.output_text.delta"))

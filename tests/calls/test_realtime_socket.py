@@ -91,6 +91,20 @@ async def test_a_conversation_may_be_written(quiet: ServerProcess) -> None:
         assert len(caller.since(0, "conversation.item.added")) == history, "it is no part of the conversation"
 
 
+async def test_a_call_may_be_forced(quiet: ServerProcess) -> None:
+    async with SdkCaller(quiet.url) as caller:
+        await caller.update(output_modalities=["text"], tool_choice="required")
+        await caller.write("Good morning.")
+        await caller.connection.response.create()
+        assert (await caller.wait("response.done"))["response"]["output"][0]["type"] == "mcp_call"
+        await caller.update(tool_choice="auto")
+        await caller.write("What time is it in Tokyo?")
+        choice: Any = {"type": "function", "name": "get_weather"}
+        await caller.connection.response.create(response={"tool_choice": choice})
+        call, words = (await caller.wait("response.done"))["response"]["output"]
+        assert (call["type"], call["name"], words["type"]) == ("mcp_call", "get_weather", "message")
+
+
 async def test_items_are_edited_and_errors_name_their_event(quiet: ServerProcess) -> None:
     async with SdkCaller(quiet.url) as caller:
         await caller.write("Hello.")
@@ -101,7 +115,7 @@ async def test_items_are_edited_and_errors_name_their_event(quiet: ServerProcess
         await caller.wait("conversation.item.deleted")
         for event in (
             {"type": "session.update", "session": {"model": 7}},
-            {"type": "session.update", "session": {"tool_choice": "required"}},
+            {"type": "session.update", "session": {"tool_choice": {"type": "function", "name": "get_news"}}},
             {"type": "response.cancel"},
             {"type": "conversation.item.truncate", "item_id": first, "content_index": 0, "audio_end_ms": 999_999},
             {"type": "response.create", "response": {"reasoning": {"effort": "high"}}},

@@ -163,6 +163,19 @@ def test_a_written_reply_is_not_spoken() -> None:
     assert world.state.phase is Phase.IDLE
 
 
+def test_a_forced_call_begins_a_reply_and_its_result_is_told_freely() -> None:
+    world = begun()
+    world.feed(ev.TextReceived(world.now_ms, "Hello."))
+    ask(world, ReplyWish("w1", rules=ReplyRules(must_call="get_time")))
+    assert world.generations[-1].rules == ReplyRules(must_call="get_time")
+    reply_id = world.generations[-1].reply_id
+    world.feed(ev.ToolCallRequested(world.now_ms, reply_id, "c1", "get_time", "{}"))
+    world.feed(ev.GenerationDone(world.now_ms, reply_id))
+    world.feed(ev.ToolFinished(world.now_ms, reply_id, "c1", '{"time": "noon"}', True))
+    assert len(world.generations) == 2
+    assert world.generations[-1].rules is None
+
+
 def test_a_detached_reply_reads_the_conversation_and_leaves_no_trace_in_it() -> None:
     world = begun(instructions="Be brief.")
     world.say("My name is Ann.")

@@ -146,7 +146,7 @@ class ScriptedSession(EmbeddedSession):
         self._engine = engine
 
     async def generate(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY, must_call: str = ""
     ) -> AsyncGenerator[Generated, None]:
         try:
             for piece in self._engine.script:
@@ -206,7 +206,7 @@ class AnsweringSession(ScriptedSession):
         self._call, self._line = call, line
 
     async def generate(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY, must_call: str = ""
     ) -> AsyncGenerator[Generated, None]:
         yield self._call if tools else GeneratedText(self._line)
 

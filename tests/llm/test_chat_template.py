@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.conversation.rules import ANY_TOOL
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.llm.chat.chat_template import ChatTemplate
 from voiceagent.llm.chat.tool_parser import ToolParser
@@ -114,6 +115,18 @@ def test_the_calls_that_a_template_writes_are_those_that_are_read(tmp_path: Path
     pieces = [*parser.feed(written), *parser.finish()]
     calls = [(call.name, json.loads(call.arguments)) for call in pieces if isinstance(call, ToolCall)]
     assert calls == [("get_weather", {"city": "Paris"})]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_beginning_of_a_call_is_that_of_a_call_that_the_template_writes(tmp_path: Path, name: str) -> None:
+    template = family(tmp_path, name)
+    written = template.text((*CALL[:3], Message("assistant", "", (ONE,)), CALL[4]), TOOLS)
+    whole, name_is_free = template.opening("get_weather"), template.opening(ANY_TOOL)
+    assert "get_weather" in whole
+    assert "Paris" not in whole
+    assert whole in written
+    assert whole.startswith(name_is_free)
+    assert name_is_free.strip()
 
 
 def test_a_prompt_begins_with_the_token_that_models_are_trained_to_begin_with(tmp_path: Path) -> None:

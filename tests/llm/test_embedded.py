@@ -15,12 +15,13 @@ import pytest
 
 from tests.llm.sessions import cache_of, session_of, tokens_of
 from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.conversation.rules import ANY_TOOL
 from voiceagent.errors import EngineError, ModelError
 from voiceagent.llm.chat.tool_constraint import ToolConstraint
 from voiceagent.llm.embedded.embedded import BUSY_JOBS, EmbeddedEngine
 from voiceagent.llm.embedded.jobs import WorkerConversation
 from voiceagent.llm.embedded.worker import EmbeddedOptions
-from voiceagent.llm.engine import GeneratedText
+from voiceagent.llm.engine import GeneratedText, no_forcing
 from voiceagent.models.registry import resolve
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet
@@ -57,6 +58,24 @@ async def test_a_request_becomes_a_tool_call_and_its_result_a_sentence(engine: E
     assert not calls
     assert "sunny" in text
     assert "Paris" in text
+
+
+@pytest.mark.parametrize("is_constrained", [True, False])
+async def test_a_tool_is_called_when_it_must_be(
+    engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch, is_constrained: bool
+) -> None:
+    if not is_constrained:
+        monkeypatch.setattr(engine._model.constraints, "of", lambda tools: None)
+    assert no_forcing(engine) == ""
+    for message in ("Hello.", "What's the weather in Paris tomorrow?"):
+        for must_call in ("get_time", "get_weather", ANY_TOOL):
+            asked = session_of(engine, "a").generate((SYSTEM, Message("user", message)), TOOLS, must_call=must_call)
+            async with aclosing(asked) as stream:
+                pieces = [piece async for piece in stream]
+            assert isinstance(pieces[0], ToolCall)
+            assert pieces[0].name in ([tool["function"]["name"] for tool in TOOLS] if must_call == ANY_TOOL else [must_call])
+            assert isinstance(json.loads(pieces[0].arguments), dict)
+    assert (await answer(engine, "a", SYSTEM, WEATHER))[1][0].name == "get_weather"
 
 
 async def test_the_cache_of_a_call_changes_no_answer(engine: EmbeddedEngine) -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from tests.llm.faulty_server import FaultyServer, chunk, faulty_server
 from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.conversation.rules import ANY_TOOL
 from voiceagent.errors import ConfigError, EngineError
-from voiceagent.llm.engine import Generated, GeneratedText
+from voiceagent.llm.engine import Generated, GeneratedText, no_forcing
 from voiceagent.llm.servers.openai import OpenAiEngine, create
 from voiceagent.llm.servers.openai_session import OpenAiOptions
 
@@ -115,6 +116,31 @@ async def test_cancelling_closes_the_connection(server: FaultyServer) -> None:
     task.cancel()
     await asyncio.wait_for(server.disconnected.wait(), 5)
     await model.close()
+
+
+async def test_a_tool_that_must_be_called_is_asked_for_alone(server: FaultyServer) -> None:
+    server.fault = "tools"
+    model = engine(server)
+    tools = [{"type": "function", "function": {"name": name, "parameters": {}}} for name in ("get_time", "get_weather")]
+    for must_call, offered in (
+        ("get_time", ["get_time"]),
+        (ANY_TOOL, ["get_time", "get_weather"]),
+        ("", ["get_time", "get_weather"]),
+    ):
+        async with aclosing(model.open("call").generate(HELLO, tools, must_call=must_call)) as stream:
+            assert [piece async for piece in stream] == [ToolCall("a", "get_time", '{"city": "Oslo"}')]
+        asked = server.requests[-1]
+        assert [tool["function"]["name"] for tool in asked["tools"]] == offered
+        assert asked.get("tool_choice") == ("required" if must_call else None)
+    assert no_forcing(model) == ""
+    await model.close()
+
+
+async def test_a_server_that_passes_over_the_choice_of_tools_is_known(server: FaultyServer) -> None:
+    server.owner = "library"
+    model = engine(server)
+    await generated(model)
+    assert "Ollama" in no_forcing(model)
 
 
 def test_an_unknown_option_is_named() -> None:

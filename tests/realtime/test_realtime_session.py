@@ -463,7 +463,9 @@ def test_a_truncation_is_taken_of_what_was_played_of_the_agents_messages(session
 
 UNUSABLE: list[tuple[dict[str, Any], str, str]] = [
     ({"model": 7}, "session.model", "invalid_value"),
-    ({"tool_choice": "required"}, "session.tool_choice", "unsupported_value"),
+    ({"tool_choice": {"type": "function", "name": "get_news"}}, "session.tool_choice", "invalid_value"),
+    ({"tool_choice": {"type": "function"}}, "session.tool_choice", "invalid_value"),
+    ({"tool_choice": {"type": "mcp", "server_label": "s"}}, "session.tool_choice", "unsupported_value"),
     ({"tool_choice": "often"}, "session.tool_choice", "invalid_value"),
     ({"output_modalities": ["audio", "text"]}, "session.output_modalities", "invalid_value"),
     ({"output_modalities": "audio"}, "session.output_modalities", "invalid_value"),

@@ -12,7 +12,8 @@ from tests.realtime.protocol_rules import check_sequence
 from voiceagent.conversation import actions
 from voiceagent.conversation.events import HistoryAdded, HistoryRemoved, ReplyCancelled, ReplyRequested, TextReceived
 from voiceagent.conversation.history import Message
-from voiceagent.conversation.rules import ReplyRules
+from voiceagent.conversation.rules import ANY_TOOL, ReplyRules
+from voiceagent.realtime.response_settings import reply_rules
 from voiceagent.realtime.session import EventOutcome, RealtimeSession
 from voiceagent.realtime.settings import NoiseReduction
 
@@ -195,6 +196,29 @@ def test_the_input_of_a_response_may_name_items(client: Client) -> None:
     ]
     wish = wish_of(client.say(type="response.create", response={"input": given, "conversation": "none"}))
     assert [message.content for message in wish.input] == ["My name is Ann.", "What is it?"]
+
+
+def test_a_call_is_forced_for_a_response_or_for_all(client: Client) -> None:
+    client.session.settings.offer(NoiseReduction(), tools=("get_time",))
+    named = {"type": "function", "name": "get_time"}
+    forced = wish_of(client.say(type="response.create", response={"tool_choice": named}))
+    assert forced.rules == ReplyRules(must_call="get_time")
+    client.tell(actions.ReplyStarted(1, 1, forced.key), actions.ReplyEnded(1, "completed", "", ""))
+    changed = client.say(type="session.update", session={"tool_choice": "required"})
+    assert changed.replies[0]["session"]["tool_choice"] == "required"
+    assert changed.settings is not None
+    assert reply_rules(changed.settings) == ReplyRules(must_call=ANY_TOOL)
+    own = wish_of(client.say(type="response.create", response={"metadata": {}}))
+    assert own.rules == ReplyRules(must_call=ANY_TOOL)
+
+
+def test_no_call_is_forced_where_the_models_engine_cannot(client: Client) -> None:
+    client.session.settings.offer(NoiseReduction(), tools=("get_time",), no_forcing="Ollama cannot")
+    for choice in ("required", {"type": "function", "name": "get_time"}):
+        session = client.say(type="session.update", session={"tool_choice": choice})
+        assert client.error(session) == ("unsupported_value", "session.tool_choice")
+        response = client.say(type="response.create", response={"tool_choice": choice})
+        assert client.error(response) == ("unsupported_value", "response.tool_choice")
 
 
 @pytest.mark.parametrize(

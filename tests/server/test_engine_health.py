@@ -162,7 +162,7 @@ class Thinker(SecondSession):
         self.thinks = thinks
 
     async def generate(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY, must_call: str = ""
     ) -> AsyncGenerator[Generated, None]:
         for _ in range(20):
             await asyncio.sleep(0.02)  # the delay is the fault

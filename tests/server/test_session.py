@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from voiceagent.agent_service import offered_settings, with_instructions
+from voiceagent.call.client_settings import facts_of
 from voiceagent.realtime.openai_session import MAX_INSTRUCTIONS_CHARACTERS
 from voiceagent.server.http.problems import Problem
 from voiceagent.settings.agent import AgentConfig
 
 AGENT = AgentConfig(instructions="Be brief.")
+FACTS = facts_of(AGENT, ("get_weather",), takes_audio=False)
 
 
 @pytest.mark.parametrize("session", [{}, {"instructions": None}, {"instructions": ""}, {"voice": "any"}])
@@ -32,18 +34,18 @@ def test_instructions_are_taken_whole() -> None:
 @pytest.mark.parametrize("instructions", ["x" * (MAX_INSTRUCTIONS_CHARACTERS + 1), ["Be kind."], 7])
 def test_what_cannot_be_taken_whole_is_refused(instructions: object) -> None:
     with pytest.raises(Problem, match="16000") as refused:
-        with_instructions(AGENT, {"instructions": instructions})
+        offered_settings({"instructions": instructions}, FACTS)
     assert (refused.value.status, refused.value.code, refused.value.param) == (400, "invalid_session", "session.instructions")
 
 
 @pytest.mark.parametrize("session", [{}, {"type": "realtime"}, {"instructions": ""}])
 def test_settings_that_change_nothing_are_none(session: dict[str, Any]) -> None:
-    assert offered_settings(session, AGENT) == {}
+    assert offered_settings(session, FACTS) == {}
 
 
 def test_settings_are_taken_as_an_update_takes_them() -> None:
     session: dict[str, Any] = {"audio": {"input": {"noise_reduction": {"type": "near_field"}}, "output": {"voice": "any"}}}
-    assert offered_settings(session, AGENT) == session
+    assert offered_settings(session, FACTS) == session
 
 
 @pytest.mark.parametrize(
@@ -53,10 +55,11 @@ def test_settings_are_taken_as_an_update_takes_them() -> None:
         ({"audio": {"input": []}}, "session.audio.input"),
         ({"audio": {"input": {"format": "any"}}}, "session.audio.input.format"),
         ({"model": 7}, "session.model"),
+        ({"tool_choice": {"type": "function", "name": "get_news"}}, "session.tool_choice"),
         ({"colour": "red"}, "session.colour"),
     ],
 )
 def test_settings_that_cannot_be_used_are_refused(session: dict[str, Any], param: str) -> None:
     with pytest.raises(Problem) as refused:
-        offered_settings(session, AGENT)
+        offered_settings(session, FACTS)
     assert (refused.value.status, refused.value.code, refused.value.param) == (400, "invalid_session", param)

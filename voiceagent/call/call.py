@@ -34,6 +34,7 @@ from voiceagent.guard.checks import admit
 from voiceagent.latency.budgets import check_turn
 from voiceagent.latency.spans import LegKind, TurnReport
 from voiceagent.latency.turns import TurnMeter
+from voiceagent.llm.engine import no_forcing
 from voiceagent.media.leg import Leg, Sideband
 from voiceagent.media.playout import Position
 from voiceagent.realtime.event_allowance import AllowanceVerdict, EventAllowance
@@ -208,6 +209,8 @@ class Call:
             greets=bool(self.state.rules.phrases.greeting),
             takes_audio=self._leg.kind is LegKind.WEBSOCKET,
             languages=tuple(parts.agent.spoken_languages),
+            no_forcing=no_forcing(parts.engines.llm),
+            tools=(*self._tools.agents.names, *(tool.name for tool in self._tools.legs)),
         )
         self._send(self._session.start(self._asked))
         if self._resume_token:

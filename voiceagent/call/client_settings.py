@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
@@ -25,9 +26,13 @@ def turn_detection_of(agent: AgentConfig) -> TurnDetection:
     return TurnDetection() if fixed_ms is None else TurnDetection(by="silence", silence_ms=round(fixed_ms))
 
 
-def facts_of(agent: AgentConfig, *, takes_audio: bool) -> SessionFacts:
-    """The facts of an agent's sessions. `takes_audio`: audio comes and goes by events."""
-    return SessionFacts("", agent=agent.name, languages=tuple(agent.spoken_languages), takes_audio=takes_audio)
+def facts_of(agent: AgentConfig, tools: Iterable[str], *, takes_audio: bool, no_forcing: str = "") -> SessionFacts:
+    """The facts of an agent's sessions. `tools` are the names of those that the server runs; `takes_audio`: audio comes and goes
+    by events; `no_forcing` is the reason why the language model cannot be made to call one."""
+    languages = tuple(agent.spoken_languages)
+    return SessionFacts(
+        "", agent=agent.name, languages=languages, takes_audio=takes_audio, no_forcing=no_forcing, tools=tuple(tools)
+    )
 
 
 def changed_rules(at_ms: float, settings: ClientSettings, agents: Rules) -> ev.SettingsChanged:

@@ -12,11 +12,11 @@ from voiceagent.call.scope import CallScope
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message, ToolCall
-from voiceagent.conversation.rules import ReplyRules
+from voiceagent.conversation.rules import ANY_TOOL, ReplyRules
 from voiceagent.errors import EngineError
 from voiceagent.guard.checks import Guards
 from voiceagent.guard.window import OutputWindow, WindowCheck
-from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine, Lull, Thought, Urgency, written
+from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine, Lull, Thought, Urgency, forced_call, written
 from voiceagent.text_normalization.prose import Prose
 from voiceagent.tools.call_tools import CallTools
 
@@ -29,6 +29,8 @@ MAX_SUMMARY_CHARACTERS = 1500
 EFFECTS = "tools with effects"
 FAILED = "The language model failed; the server's log says why."
 """The message for the client. It names no addresses and quotes no other server."""
+NOT_CALLED = "The language model called no tool, though tool_choice asks for a call."
+NOT_OFFERED = "The tool that tool_choice names is not offered any more."
 
 
 def owner(reply_id: int) -> str:
@@ -67,6 +69,8 @@ class _Generation:
     window: OutputWindow
     max_tokens: int = 0
     """0: no limit."""
+    must_call: str = ""
+    """See `ReplyRules.must_call`."""
     tokens: int = 0
 
     @property
@@ -115,15 +119,21 @@ class Thinking:
         if reply_id != self._window_of:
             self._window_of, self._window = reply_id, OutputWindow(self._guards.output, self._guards.window_tokens)
         rules = action.rules or ReplyRules()
-        made = _Generation(reply_id, self._wording.new_prose(), self._window, rules.max_tokens)
+        made = _Generation(reply_id, self._wording.new_prose(), self._window, rules.max_tokens, rules.must_call)
         schemas = self._tools.schemas(rules.client_tools) if rules.uses_tools else []
         urgency = Urgency.SPECULATIVE if action.speculative else Urgency.REPLY
-        answered = False
+        answered = called = False
+        if rules.must_call and not any(rules.must_call in (ANY_TOOL, schema["function"]["name"]) for schema in schemas):
+            self._post(ev.GenerationFailed(self._clock.now_ms(), reply_id, NOT_OFFERED))
+            return
         async with self._turn:
             try:
-                async with aclosing(self.session.generate(action.messages, schemas, urgency)) as stream:
+                async with aclosing(
+                    self.session.generate(action.messages, schemas, urgency, **forced_call(rules.must_call))
+                ) as stream:
                     async for piece in stream:
-                        answered = answered or isinstance(piece, GeneratedText | ToolCall)
+                        called = called or isinstance(piece, ToolCall)
+                        answered = answered or called or isinstance(piece, GeneratedText)
                         if not await self._take(made, piece):
                             return
                         if made.is_full:
@@ -137,6 +147,10 @@ class Thinking:
                 return
         if answered:
             self._engine_used("llm", "")
+        if rules.must_call and not called and not made.is_full:
+            log.warning("call %s: reply %d calls no tool, though it must", self._call_id, reply_id)
+            self._post(ev.GenerationFailed(self._clock.now_ms(), reply_id, NOT_CALLED))
+            return
         self._post(ev.GenerationDone(self._clock.now_ms(), reply_id, made.is_full))
 
     async def _take(self, made: _Generation, piece: Generated) -> bool:
@@ -144,6 +158,8 @@ class Thinking:
         reply_id = made.reply_id
         if isinstance(piece, GeneratedText):
             made.tokens += 1
+            if made.must_call:  # the answer is the call
+                return True
             return self._pass_on(reply_id, await made.window.add(made.prose.feed(piece.text)))
         if isinstance(piece, ToolCall):
             if not await self._end_text(made):

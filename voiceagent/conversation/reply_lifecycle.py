@@ -86,6 +86,8 @@ def generate(step: Step, reply: Reply) -> None:
     messages = (*_prompt_of(step, reply), *asked, *reply.messages(step.prompts, as_heard=False))
     revise(step, replace(reply, generating=True, prompt_tokens=reply.prompt_tokens + round(estimated_tokens(messages))))
     rules = reply.wish.rules if reply.wish is not None and reply.wish.rules is not None else step.state.rules.replies
+    if len(reply.rounds) > 1:
+        rules = replace(rules, must_call="")
     step.do(act.Generate(reply.reply_id, messages, bool(reply.assumed_text), None if rules == ReplyRules() else rules))
     if not reply.assumed_text:
         await_model(step)

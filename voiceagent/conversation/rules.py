@@ -136,6 +136,10 @@ class TurnRules(Struct, frozen=True, forbid_unknown_fields=True):
     """The silence after a reply after which the agent asks whether the caller is still there. 0: the silence time."""
 
 
+ANY_TOOL = "*"
+"""In place of a tool's name: any tool."""
+
+
 class ReplyRules(Struct, frozen=True, forbid_unknown_fields=True):
     """The client's rules for replies."""
 
@@ -145,6 +149,9 @@ class ReplyRules(Struct, frozen=True, forbid_unknown_fields=True):
     """The most tokens of a generation; 0: no limit."""
     uses_tools: bool = True
     """False if the language model is offered no tools."""
+    must_call: str = ""
+    """The tool that a reply calls first; ANY_TOOL is any of them. Empty: the language model decides, as it does after the call's
+    result."""
     client_tools: tuple[str, ...] | None = None
     """The names of the client's tools that the language model is offered. None: those of the session."""
 

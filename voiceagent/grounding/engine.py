@@ -33,6 +33,7 @@ from voiceagent.llm.engine import (
     ToolSchema,
     Unfinished,
     Urgency,
+    no_forcing,
 )
 from voiceagent.llm.engine import check as check_engine
 
@@ -96,6 +97,11 @@ class GroundedEngine(LlmEngine):
     async def kv_capacity(self) -> KvCapacity | None:
         return await self.inner.kv_capacity()
 
+    @property
+    def no_forcing(self) -> str:
+        """See `llm.engine.no_forcing`."""
+        return no_forcing(self.inner)
+
     async def check(self) -> None:
         """See `llm.engine.check`."""
         await check_engine(self.inner)
@@ -116,9 +122,15 @@ class GroundedSession(LlmSession):
         self._counted = counted
 
     async def generate(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY, must_call: str = ""
     ) -> AsyncGenerator[Generated, None]:
-        """See `LlmSession.generate`. A summary is not checked, nor is the rest of a reply that another engine began."""
+        """See `LlmSession.generate`. A summary is not checked, nor is the rest of a reply that another engine began, nor a call
+        that must come."""
+        if must_call:
+            async with aclosing(self._inner.generate(messages, tools, urgency, must_call)) as forced:
+                async for piece in forced:
+                    yield piece
+            return
         replies = None
         goes_on = bool(messages) and isinstance(messages[-1], Unfinished)
         if self._limits.checks_replies and urgency is not Urgency.AHEAD and not goes_on:

@@ -89,10 +89,12 @@ class LlmSession(Protocol):
     """One conversation with a language model. An engine may keep data of the last prompt in it, such as the KV cache."""
 
     def generate(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY, must_call: str = ""
     ) -> AsyncGenerator[Generated, None]:
-        """Answer `messages`. The first one may have the role `system`. Closing the generator (`aclose`, or cancelling the task
-        that iterates it) stops the computation at the next token and frees its resources. Raises EngineError."""
+        """Answer `messages`. The first one may have the role `system`. The answer is a call of the tool `must_call`, one of
+        `tools`, or of any if that is ANY_TOOL (`conversation.rules`). It is given only to an engine that can do that
+        (`no_forcing`). Closing the generator (`aclose`, or cancelling the task that iterates it) stops the computation at the
+        next token and frees its resources. Raises EngineError."""
         ...
 
     async def prefill(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
@@ -170,6 +172,16 @@ async def written(
 def no_tools(engine: LlmEngine) -> str:
     """The reason why the engine's model cannot be given tools, in one line. Empty if it can, or if the engine reports none."""
     return str(getattr(engine, "no_tools", ""))
+
+
+def forced_call(must_call: str) -> dict[str, str]:
+    """The arguments of `LlmSession.generate` for an answer that must be a call. Engines that cannot do that need not have it."""
+    return {"must_call": must_call} if must_call else {}
+
+
+def no_forcing(engine: LlmEngine) -> str:
+    """The reason why the engine's model cannot be made to call a tool, in one line. Empty if it can; an engine says so itself."""
+    return no_tools(engine) or str(getattr(engine, "no_forcing", "its engine cannot make a language model call a tool"))
 
 
 async def check(engine: LlmEngine) -> None:

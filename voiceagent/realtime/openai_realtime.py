@@ -25,6 +25,7 @@ from voiceagent.realtime.openai_session import (
     TOOL_CHOICE,
     TOOLS,
     VOICE,
+    check_forced,
     check_size,
     read_session,
     write_session,
@@ -251,6 +252,9 @@ def read_response(settings: ClientSettings, facts: SessionFacts, given: JsonObje
     """See `Dialect.read_response`."""
     check_size(given, event_id)
     values: JsonObject = read_fields(given, RESPONSE_FIELDS, "response", event_id)
+    if "tool_choice" in values:
+        offered = settings.tools if values.get("tools") is None else values["tools"]
+        check_forced(values["tool_choice"], offered, facts, "response.tool_choice", event_id)
     encoding = values.get("audio.output.format", settings.output_encoding)
     if encoding != settings.output_encoding:
         param = "response.audio.output.format"

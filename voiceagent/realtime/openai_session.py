@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import msgspec
@@ -26,6 +26,7 @@ from voiceagent.realtime.settings import (
     Eagerness,
     Encoding,
     SessionFacts,
+    ToolChoice,
     Transcription,
     Truncation,
     TurnDetection,
@@ -65,11 +66,13 @@ def _most_tokens(value: object) -> object:
 
 
 def _tool_choice(value: object) -> object:
-    if value in ("auto", "none"):
+    if value in ("auto", "none", "required"):
         return value
-    if value == "required" or isinstance(value, dict):
-        raise ValueError('is not supported in this form: a tool cannot be forced; use "auto" or "none"')
-    raise ValueError('must be "auto" or "none"')
+    if isinstance(value, dict) and value.keys() == {"type", "name"} and value["type"] == "function":
+        return {"type": "function", "name": text(MAX_NAME_CHARACTERS)(value["name"])}
+    if isinstance(value, dict) and value.get("type") == "mcp":
+        raise ValueError("is not supported in this form: name a tool by its function")
+    raise ValueError('must be "auto", "none", "required" or {"type": "function", "name": …}')
 
 
 def _voice(value: object) -> object:
@@ -227,7 +230,12 @@ def _truncation(value: object) -> object:
 INSTRUCTIONS = Field(optional(text(MAX_INSTRUCTIONS_CHARACTERS)))
 MODALITIES = Field(_modalities)
 MOST_TOKENS = Field(_most_tokens)
-TOOL_CHOICE = Field(_tool_choice, "differs", "`auto` and `none`; a tool cannot be forced, so `required` and a name are refused")
+TOOL_CHOICE = Field(
+    _tool_choice,
+    "differs",
+    "a forced call begins the reply; what follows its result is free. Refused where the model's engine cannot force a call, "
+    "as of Ollama; `mcp` is refused",
+)
 TOOLS = Field(_tools, "differs", "functions; an MCP server is refused, since the operator names those in agent.yaml")
 PARALLEL = only(None, True, why="a model that asks for several tools at once is let")
 PROMPT = only(None, why="prompts are not stored here")
@@ -307,6 +315,7 @@ def read_session(
             del draft[name]
     _check_facts(settings, facts, draft, event_id)
     changed = replace(settings, **draft)
+    check_forced(changed.tool_choice, changed.tools, facts, f"{PREFIX}.tool_choice", event_id)
     if len(msgspec.json.encode(write_session(changed, facts))) > MAX_SESSION_BYTES:
         raise invalid(f"The session would be larger than {MAX_SESSION_BYTES} bytes; send less.", PREFIX, event_id)
     return changed
@@ -316,6 +325,19 @@ def check_size(changes: JsonObject, event_id: str | None) -> None:
     """Raises ClientEventError for an object that would take too long to look at."""
     if _containers(changes) > MAX_CONTAINERS:
         raise invalid(f"The update holds more than {MAX_CONTAINERS} lists and objects; send less.", PREFIX, event_id)
+
+
+def check_forced(
+    choice: ToolChoice, offered: Sequence[JsonObject], facts: SessionFacts, param: str, event_id: str | None
+) -> None:
+    """Raises ClientEventError for a forced call that the language model's engine cannot carry out, or of a tool that is neither
+    the server's nor `offered`."""
+    if choice not in ("auto", "none") and facts.no_forcing:
+        raise invalid(f"{param} cannot force a call: {facts.no_forcing}.", param, event_id, "unsupported_value")
+    if isinstance(choice, dict):
+        known = [*facts.tools, *(str(tool.get("name")) for tool in offered if isinstance(tool, dict))]
+        if choice["name"] not in known:
+            raise invalid(f"{param} names {choice['name'][:64]!r}; there is no such tool.", param, event_id)
 
 
 def _check_facts(settings: ClientSettings, facts: SessionFacts, draft: JsonObject, event_id: str | None) -> None:

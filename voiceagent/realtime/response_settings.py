@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from voiceagent.conversation.rules import ReplyRules
+from voiceagent.conversation.rules import ANY_TOOL, ReplyRules
 from voiceagent.json_types import JsonObject
 from voiceagent.realtime.client_events import NewItem
-from voiceagent.realtime.settings import ClientSettings
+from voiceagent.realtime.settings import ClientSettings, ToolChoice
 
 
 class ItemReference(Struct, frozen=True):
@@ -23,7 +23,7 @@ class ResponseSettings(Struct, frozen=True):
     """None: the session's."""
     text_only: bool = False
     max_tokens: int | None = None
-    tool_choice: str = "auto"
+    tool_choice: ToolChoice = "auto"
     tools: tuple[JsonObject, ...] | None = None
     """The client's tools of this response. None: the session's."""
     is_detached: bool = False
@@ -43,4 +43,5 @@ def reply_rules(
         if wanted is None
         else (wanted.max_tokens, wanted.tool_choice, wanted.text_only)
     )
-    return ReplyRules(text_only, most or 0, choice != "none", names)
+    must_call = choice["name"] if isinstance(choice, dict) else ANY_TOOL if choice == "required" else ""
+    return ReplyRules(text_only, most or 0, choice != "none", must_call, names)

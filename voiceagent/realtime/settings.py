@@ -20,6 +20,10 @@ Encoding = Literal["pcm", "pcmu", "pcma"]
 """PCM of 16 bit at 24 kHz, or G.711 at 8 kHz."""
 
 
+ToolChoice = str | dict[str, str]
+"""`auto`, `none`, `required`, or the function that is called first."""
+
+
 class TurnDetection(Struct, frozen=True):
     """The end of the caller's turns."""
 
@@ -78,7 +82,7 @@ class ClientSettings(Struct, frozen=True):
     """The most tokens of a reply. None: no limit."""
     tools: tuple[JsonObject, ...] = ()
     """The tools that the client runs itself."""
-    tool_choice: str = "auto"
+    tool_choice: ToolChoice = "auto"
     parallel_tool_calls: bool | None = None
     turn_detection: TurnDetection = TurnDetection()
     transcription: Transcription | None = Transcription()
@@ -126,6 +130,10 @@ class SessionFacts(Struct, frozen=True):
     """True when the caller's audio comes by events, and the agent's goes by events."""
     has_spoken: bool = False
     """True once the agent was heard. Then its voice cannot change."""
+    no_forcing: str = ""
+    """The reason why the language model cannot be made to call a tool. Empty if it can."""
+    tools: tuple[str, ...] = ()
+    """The names of the tools that the server runs."""
 
 
 class SessionSettings:

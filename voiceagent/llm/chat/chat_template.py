@@ -15,6 +15,7 @@ from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.conversation.rules import ANY_TOOL
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.llm.chat.template_shape import ARGUMENTS, TOOL, TOOLS, plain_shape, takes_tools, tool_shape, written_call
 from voiceagent.llm.chat.thoughts import begun_in
@@ -63,6 +64,19 @@ class ChatTemplate:
         """A tool call as the template writes it, with its surroundings. Empty if the model cannot be given tools."""
         self.no_tools = self._learn_tools(text, {*controls, *_special_tokens(config).values()}, tool_format)
         """The reason why the model cannot be given tools. Empty if it can."""
+
+    def opening(self, tool: str) -> str:
+        """The beginning of a call, with the tool's name; without it for ANY_TOOL. It goes no further, because the name is often a
+        token of its own, and what follows it is none. Empty if the template does not show it."""
+        head, named, _ = self.call.partition(TOOL)
+        if not named or not self.form or any(str(value) in head for value in ARGUMENTS.values()):
+            return ""
+        marks = [mark.opener for mark in self.form.marks] + (["{", "["] if self.form.bare else [])
+        begins = min((at for mark in marks if (at := self.call.find(mark)) >= 0), default=len(head) + 1)
+        if begins > len(head):
+            return ""
+        begins -= self.call[:begins].endswith(" ")  # the space before a word is part of its token
+        return head[begins:] + ("" if tool == ANY_TOOL else tool)
 
     def text(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
         """The prompt, up to where the assistant's words begin. Raises EngineError."""

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from tokenizers import Tokenizer
 
 from voiceagent.conversation.history import Message
+from voiceagent.conversation.rules import ANY_TOOL
 from voiceagent.errors import ModelError
 from voiceagent.llm.chat.answer import Answer
 from voiceagent.llm.chat.chat_template import ChatTemplate
@@ -53,6 +54,19 @@ class ChatPrompt:
         return self.template.no_tools
 
     @property
+    def no_forcing(self) -> str:
+        """The reason why the model cannot be made to call a tool. Empty if it can."""
+        return "" if self.template.opening(ANY_TOOL) else "its chat template does not show how a tool call begins"
+
+    def opening(self, messages: Sequence[Message], must_call: str, mark: str = "") -> str:
+        """The beginning of an answer that calls a tool, or nothing if none must be called: the end of a thought that the prompt
+        began, and the beginning of the call, or `mark` alone."""
+        if not must_call:
+            return ""
+        call = mark or self.template.opening(must_call)
+        return call if _goes_on(messages) or not self.template.begun else f"{self.template.begun}\n\n{call}"
+
+    @property
     def hidden_ids(self) -> frozenset[int]:
         """Control tokens that do not belong to an answer's text."""
         return frozenset(self._controls) - self._told_ids
@@ -68,12 +82,12 @@ class ChatPrompt:
 
     def answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Answer:
         """A reader for the answer to a prompt."""
-        goes_on = bool(messages) and isinstance(messages[-1], Unfinished)
+        goes_on = _goes_on(messages)
         return Answer(self.template.form, tools, "" if goes_on else self.template.begun, goes_on=goes_on)
 
     def text(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
         """The prompt as text, up to where the assistant's words begin or go on. Raises EngineError."""
-        if not messages or not isinstance(messages[-1], Unfinished):
+        if not _goes_on(messages):
             return self.template.text(messages, tools)
         *messages, unfinished = messages
         prompt, begun = self.template.text(messages, tools), self.template.begun
@@ -134,6 +148,10 @@ class Detokenizer:
         """The rest of the text, with incomplete characters."""
         text: str = self._tokenizer.decode(self._ids, skip_special_tokens=False)
         return text[len(self._given) :]
+
+
+def _goes_on(messages: Sequence[Message]) -> bool:
+    return bool(messages) and isinstance(messages[-1], Unfinished)
 
 
 def _tokenizer(folder: Path) -> Tokenizer:

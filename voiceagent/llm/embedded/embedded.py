@@ -17,7 +17,7 @@ from voiceagent.conversation.history import Message
 from voiceagent.errors import ConfigError, EngineError
 from voiceagent.llm.chat.call_prompt import CallPrompt
 from voiceagent.llm.chat.prompt import ChatPrompt, Detokenizer
-from voiceagent.llm.chat.tool_constraint import ToolConstraints
+from voiceagent.llm.chat.tool_constraint import OPEN, ToolConstraints
 from voiceagent.llm.embedded.jobs import Ending, Forget, Job, WorkerConversation
 from voiceagent.llm.embedded.worker import EmbeddedOptions, EmbeddedWorker
 from voiceagent.llm.engine import (
@@ -77,14 +77,23 @@ class EmbeddedSession(LlmSession):
         self._closed = False
 
     async def generate(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY, must_call: str = ""
     ) -> AsyncGenerator[Generated, None]:
-        """See `LlmSession.generate`. A speculative generation is as urgent as a reply, because it mostly becomes one."""
+        """See `LlmSession.generate`. A speculative generation is as urgent as a reply, because it mostly becomes one. A call
+        that must come is begun for the model."""
         if self._model.jobs >= MAX_JOBS:
             raise EngineError(f"the language model is overloaded: {MAX_JOBS} generations wait; lower the number of calls")
-        answer = self._model.prompt.answer(messages, tools)
-        text, signs = Detokenizer(self._model.prompt), SignsOfLife()
-        job = Job(self.conversation, self._model.options.max_tokens, self._model.constraints.of(tools), urgency)
+        prompt = self._model.prompt
+        answer = prompt.answer(messages, tools)
+        text, signs = Detokenizer(prompt), SignsOfLife()
+        named = [tool for tool in tools if tool["function"]["name"] == must_call]
+        constraint = self._model.constraints.of(named or tools)
+        opening = prompt.opening(messages, must_call, "" if constraint is None else OPEN)
+        job = Job(self.conversation, self._model.options.max_tokens, constraint, urgency)
+        job.opening = prompt.encode(opening)[0]
+        job.left -= len(job.opening)
+        for piece in answer.feed(opening):
+            yield piece
         async with aclosing(with_lulls(self._tokens(job, messages, tools))) as tokens:
             async for token in tokens:
                 if isinstance(token, Lull):
@@ -103,7 +112,7 @@ class EmbeddedSession(LlmSession):
         self._check_open()
         self._model.jobs += 1
         try:
-            job.ids = await self.prompt.ids_soon(messages, tools)
+            job.ids = [*await self.prompt.ids_soon(messages, tools), *job.opening]
             job.messages = messages
             self._check_open()
             self._model.worker.put(job)
@@ -215,6 +224,11 @@ class EmbeddedEngine(LlmEngine):
     def no_tools(self) -> str:
         """See `voiceagent.llm.engine.no_tools`."""
         return self.prompt.no_tools
+
+    @property
+    def no_forcing(self) -> str:
+        """See `voiceagent.llm.engine.no_forcing`."""
+        return self.prompt.no_forcing
 
     async def kv_capacity(self) -> KvCapacity:
         """See `LlmEngine.kv_capacity`. Each session that is kept may fill the context."""

@@ -55,6 +55,8 @@ class Job:
         self.pieces = 0
         """Pieces of text passed to the call to be spoken. The session counts them."""
         self.constraint = constraint
+        self.opening: list[int] = []
+        """The end of `ids` that is the beginning of the answer, if that must be a call."""
         self.messages: Sequence[Message] = ()
         """The messages of the prompt `ids`, if it is to be answered."""
         self.drafts: Drafts | None = None

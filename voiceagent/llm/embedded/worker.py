@@ -144,6 +144,9 @@ class EmbeddedWorker:
             cache.generator.rewind_to(job.read)
             del cache.ids[job.read :]
         cache.read, cache.draft = job.read, []
+        if job.constraint is not None:
+            for token in job.opening:
+                job.constraint.took(token)
         if self.steps is not None:
             job.drafts = Drafts(self._prompt, job.ids, job.messages, job.constraint, self._ending)
 

@@ -37,6 +37,9 @@ class Server:
     goes_on: bool = False
     """True if it accepts `continue_final_message` for the caller's words too, and gives the likeliest tokens."""
 
+    forces_tools: bool = True
+    """False if it passes over `tool_choice`."""
+
     def priority_field(self, urgency: Urgency) -> dict[str, object]:
         """The part of a request's body with its priority."""
         if not self.priority:
@@ -76,8 +79,9 @@ SERVERS = (
         ("llamacpp",),
         gauges=Gauges("llamacpp:requests_processing", "llamacpp:requests_deferred"),
     ),
-    # docs.ollama.com, "OpenAI compatibility": neither priorities nor template options. The model's own template decides.
-    Server("Ollama", ("library", "ollama")),
+    # docs.ollama.com, "OpenAI compatibility": neither priorities, template options nor tool_choice. The model's own template
+    # decides.
+    Server("Ollama", ("library", "ollama"), forces_tools=False),
 )
 UNKNOWN = Server("a server of unknown kind", ())
 

@@ -24,6 +24,8 @@ from voiceagent.llm.engine import (
     Unfinished,
     Urgency,
     check,
+    forced_call,
+    no_forcing,
     no_tools,
 )
 
@@ -77,6 +79,11 @@ class FallbackEngine(LlmEngine):
         return no_tools(self.first) or no_tools(self.fallback)
 
     @property
+    def no_forcing(self) -> str:
+        """See `no_forcing`. Either model may have to call."""
+        return no_forcing(self.first) or no_forcing(self.fallback)
+
+    @property
     @override
     def problems(self) -> dict[str, int]:
         return {**self.first.problems, **self.fallback.problems, "fallback_answered": self.failures}
@@ -122,15 +129,15 @@ class FallbackSession(LlmSession):
         return self._begun_fallback() if self._engine.uses_fallback else self._first
 
     async def generate(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY, must_call: str = ""
     ) -> AsyncGenerator[Generated, None]:
         """See `LlmSession.generate`. The fallback continues a reply that fails in the middle, because the caller has heard its
         beginning. A reply that has called a tool fails."""
-        said = ""
+        said, forced = "", forced_call(must_call)
         if not self._engine.uses_fallback:
             called = False
             try:
-                async with aclosing(self._first.generate(messages, tools, urgency)) as stream:
+                async with aclosing(self._first.generate(messages, tools, urgency, **forced)) as stream:
                     async for piece in stream:
                         if isinstance(piece, GeneratedText):
                             said += piece.text
@@ -148,7 +155,7 @@ class FallbackSession(LlmSession):
                 log.warning("the fallback language model answers for %g s: %s", REST_S, error)
         asked = (*messages, Unfinished("assistant", said)) if said.strip() else messages
         at_space = said[-1:].isspace()
-        async with aclosing(self._begun_fallback().generate(self._fitted(asked), tools, urgency)) as stream:
+        async with aclosing(self._begun_fallback().generate(self._fitted(asked), tools, urgency, **forced)) as stream:
             async for piece in stream:
                 if at_space and isinstance(piece, GeneratedText):
                     piece, at_space = GeneratedText(piece.text.lstrip()), False

@@ -51,6 +51,12 @@ class OpenAiEngine(LlmEngine):
         return HistoryLimits(history_tokens=self.options.long_history_tokens)
 
     @property
+    def no_forcing(self) -> str:
+        """See `voiceagent.llm.engine.no_forcing`. A server that was not asked yet is taken to be able to."""
+        cannot = next((replica for replica in self.replicas if not replica.server.forces_tools), None)
+        return "" if cannot is None else f"{cannot.server.name}, which serves it, cannot make it call a tool"
+
+    @property
     @override
     def problems(self) -> dict[str, int]:
         unread = sum(replica.unread_gauges for replica in self.replicas)

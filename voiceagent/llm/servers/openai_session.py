@@ -16,6 +16,7 @@ import msgspec
 
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
+from voiceagent.json_types import JsonObject
 from voiceagent.llm.chat.answer import Answer
 from voiceagent.llm.chat.call_prompt import LeftOut
 from voiceagent.llm.chat.thoughts import BegunThoughts
@@ -89,9 +90,11 @@ class Servers:
         queue and KV cache."""
         return max(self.generations / self.options.busy_generations, min(replica.load for replica in self.replicas))
 
-    def request(self, max_tokens: int) -> dict[str, object]:
-        """The fields of every request."""
+    def request(self, max_tokens: int, *, must_call: bool = False) -> JsonObject:
+        """The fields of every request. `must_call`: the answer is a tool call."""
         extra = dict(self.options.request)
+        if must_call:
+            extra["tool_choice"] = "required"
         if self.options.enable_thinking is not None:
             extra["chat_template_kwargs"] = {"enable_thinking": self.options.enable_thinking}
         return {"temperature": self.options.temperature, "max_tokens": max_tokens, "extra_body": extra}
@@ -139,17 +142,20 @@ class OpenAiSession:
         self._left_out = LeftOut()
 
     async def generate(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY, must_call: str = ""
     ) -> AsyncGenerator[Generated, None]:
-        """See `LlmSession.generate`. A server without the right parser leaves tool calls in the text. They are found here and
+        """See `LlmSession.generate`. A tool that must be called is offered alone, because some servers understand `required` but
+        no name. A server without the right parser leaves tool calls in the text. They are found here and
         not spoken. The model's thoughts are not spoken either."""
         servers = self._servers
+        tools = [tool for tool in tools if tool["function"]["name"] == must_call] or tools
         servers.generations += 1
         self._prefilled = _characters(messages)
         try:
             written: list[ToolCall] = []
             calls, answer, signs, has_thought = ToolCalls(), Answer(None, tools, servers.thought.closer), SignsOfLife(), False
-            asked = self._deltas(messages, tools, urgency, servers.options.max_tokens, lambda: answer.thoughts.inside)
+            request = servers.request(servers.options.max_tokens, must_call=bool(must_call))
+            asked = self._deltas(messages, tools, urgency, request, lambda: answer.thoughts.inside)
             async with aclosing(with_lulls(asked)) as deltas:
                 async for delta in deltas:
                     if isinstance(delta, Lull):
@@ -198,7 +204,7 @@ class OpenAiSession:
         if abs(length - self._prefilled) < WORTH_PREFILL or self._servers.load >= 1:
             return
         self._prefilled = length
-        async with aclosing(self._deltas(messages, tools, Urgency.AHEAD, 1, lambda: False)) as deltas:
+        async with aclosing(self._deltas(messages, tools, Urgency.AHEAD, self._servers.request(1), lambda: False)) as deltas:
             async for _ in deltas:
                 pass
 
@@ -218,11 +224,10 @@ class OpenAiSession:
         messages: Sequence[Message],
         tools: Sequence[ToolSchema],
         urgency: Urgency,
-        max_tokens: int,
+        request: JsonObject,
         thinking: Callable[[], bool],
     ) -> AsyncGenerator[Delta, None]:
         """A reply's deltas, from the first server that gives any."""
-        request = self._servers.request(max_tokens)
         shortenings = 0
         tried: list[Replica] = []
         again = True

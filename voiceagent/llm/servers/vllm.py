@@ -225,6 +225,11 @@ class VllmEngine(LlmEngine):
         """See `voiceagent.llm.engine.no_tools`."""
         return self.prompt.no_tools
 
+    @property
+    def no_forcing(self) -> str:
+        """See `voiceagent.llm.engine.no_forcing`."""
+        return self.prompt.no_forcing
+
     @override
     async def kv_capacity(self) -> KvCapacity | None:
         cache = self._engine.vllm_config.cache_config

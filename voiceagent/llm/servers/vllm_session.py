@@ -68,10 +68,13 @@ class VllmSession(LlmSession):
 
     @override
     async def generate(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY, must_call: str = ""
     ) -> AsyncGenerator[Generated, None]:
         answer, signs = self._engine.prompt.answer(messages, tools), SignsOfLife()
-        async with aclosing(with_lulls(self._texts(messages, tools, urgency, self._engine.options.max_tokens))) as texts:
+        opening, most = self._engine.prompt.opening(messages, must_call), self._engine.options.max_tokens
+        for piece in answer.feed(opening):
+            yield piece
+        async with aclosing(with_lulls(self._texts(messages, tools, urgency, most, opening))) as texts:
             async for text in texts:
                 if isinstance(text, Lull):
                     yield text
@@ -91,10 +94,13 @@ class VllmSession(LlmSession):
                     pass
 
     async def _texts(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, max_tokens: int
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, max_tokens: int, opening: str = ""
     ) -> AsyncGenerator[str, None]:
-        ids = await self.prompt.ids_soon(messages, tools)
-        async with aclosing(self._engine.outputs(self._call_id, ids, self._sampling(tools, max_tokens), urgency)) as outputs:
+        """The answer's text behind its `opening`, the beginning of a call, which no grammar can go on from."""
+        begun = self._engine.prompt.encode(opening)[0]
+        ids = [*await self.prompt.ids_soon(messages, tools), *begun]
+        sampling = self._sampling(() if begun else tools, max_tokens - len(begun))
+        async with aclosing(self._engine.outputs(self._call_id, ids, sampling, urgency)) as outputs:
             async for output in outputs:
                 if output.text:
                     yield output.text
