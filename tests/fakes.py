@@ -98,6 +98,8 @@ class Switchboard:
     def __init__(self) -> None:
         self.legs: list[SilentLeg] = []
         self.calls: list[WaitingCall] = []
+        self.begun = asyncio.Event()
+        """Set once a call has begun."""
         self.load_gate = asyncio.Event()
         self.load_gate.set()
         self.load_error: Exception | None = None
@@ -114,6 +116,7 @@ class Switchboard:
     def start_call(self, leg: Leg, call_id: str, session: dict[str, Any]) -> CallHandle:
         call = (DeafCall if self.deaf_to_hang_up else WaitingCall)(leg, call_id, session)
         self.calls.append(call)
+        self.begun.set()
         return call
 
     @asynccontextmanager

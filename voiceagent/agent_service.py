@@ -20,6 +20,7 @@ from voiceagent.call.client_settings import facts_of, turn_detection_of
 from voiceagent.call.observer import CallObserver
 from voiceagent.call.rules import cramped, rules_of
 from voiceagent.call.scope import AgentParts, EngineName
+from voiceagent.call.written_leg import WrittenLeg
 from voiceagent.context.sources import Sources
 from voiceagent.engines import Engines, load_engines
 from voiceagent.errors import ConfigError, EngineError, ModelError, ProtocolError
@@ -48,6 +49,7 @@ from voiceagent.server.calls.calls import StartCall
 from voiceagent.server.calls.monitors import CallFeeds
 from voiceagent.server.http.app import Service
 from voiceagent.server.http.call_events import CallEventsPart
+from voiceagent.server.http.chat import ChatPart
 from voiceagent.server.http.problems import Problem
 from voiceagent.server.monitoring.about import about
 from voiceagent.server.monitoring.call_recorder import CallRecorder, CallRecords, new_record
@@ -147,6 +149,7 @@ class AgentService:
             parts=(
                 TelephonePart(Telephone.from_settings(self.agent.telephony), line),
                 CallEventsPart(feeds, store_address(), metrics.monitors_changed),
+                ChatPart(self.agent.name),
             ),
             about=self._about(tools),
             show_session=lambda session: self._shown_session(tools, session),
@@ -253,7 +256,7 @@ class AgentService:
         def start_call(leg: Leg, call_id: str, session: dict[str, object]) -> Call:
             by_events, cannot = leg.kind is LegKind.WEBSOCKET, no_forcing(parts.engines.llm)
             asked = offered_settings(session, facts_of(self.agent, tools.names, takes_audio=by_events, no_forcing=cannot))
-            made = phone.call(_greeting_as_asked(with_instructions(self.agent, session), asked), leg, parts)
+            made = phone.call(_greeting_as_asked(with_instructions(self.agent, session), asked, leg), leg, parts)
             agent = made.agent
             if session.get("instructions") and (line := cramped(agent, tools, parts.engines.llm.limits)):
                 log.warning("call %s: %s", call_id, line)
@@ -267,7 +270,8 @@ class AgentService:
             recorder = CallRecorder(kept, record, event_log, recording=made.recording, feeds=feeds)
             observers: list[CallObserver] = [Measured(metrics, TurnStore(kept.writer)), TurnLog(), recorder]
             fixed = fixed_in(session)
-            return Call(call_id, made.leg, replace(parts, agent=agent), call_tools, observers, asked, made.features, fixed)
+            features = [*made.features, leg] if isinstance(leg, WrittenLeg) else made.features
+            return Call(call_id, made.leg, replace(parts, agent=agent), call_tools, observers, asked, features, fixed)
 
         return start_call
 
@@ -279,9 +283,9 @@ def with_instructions(agent: AgentConfig, session: dict[str, object]) -> AgentCo
     return msgspec.structs.replace(agent, instructions=session["instructions"])
 
 
-def _greeting_as_asked(agent: AgentConfig, asked: JsonObject) -> AgentConfig:
-    """The agent, which says nothing in a session that only transcribes."""
-    if asked.get("type") != "transcription":
+def _greeting_as_asked(agent: AgentConfig, asked: JsonObject, leg: Leg) -> AgentConfig:
+    """The agent, which does not speak first in a session that only transcribes, or to a client that writes."""
+    if asked.get("type") != "transcription" and leg.kind is not LegKind.TEXT:
         return agent
     return structs.replace(agent, phrases=structs.replace(agent.phrases, greeting=""))
 

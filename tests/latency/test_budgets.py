@@ -83,7 +83,7 @@ def test_a_leg_takes_its_profiles_limits_where_it_names_none_and_none_is_the_pro
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("embedded/pigeon: {}", "'embedded/pigeon': unknown leg 'pigeon', expected one of webrtc, websocket, telephone"),
+        ("embedded/pigeon: {}", "'embedded/pigeon': unknown leg 'pigeon', expected one of webrtc, websocket, telephone, text"),
         ("tpu/telephone: {}", "'tpu/telephone': profile 'tpu' does not stand above; write its limits first"),
         ("/telephone: {}", "profile '/telephone' is not a name; expected small letters, digits, - and _"),
     ],

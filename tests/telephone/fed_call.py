@@ -29,6 +29,9 @@ class FedCall:
     def feed(self, event: ev.Event) -> None:
         self.fed.put_nowait(event)
 
+    async def admit(self, event: ev.Event) -> ev.Event:
+        return event
+
     def now_ms(self) -> float:
         return 0.0
 

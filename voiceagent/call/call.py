@@ -266,7 +266,7 @@ class Call:
         for call_id, output in outcome.tool_results:
             self._tools.answer(call_id, output)
         for event in outcome.events:
-            self._post(await self._admit(event))
+            self._post(await self.admit(event))
         if outcome.buffer is not None:
             self._end_utterance(outcome.buffer)
         await asyncio.sleep(0)  # one packet may hold many events; other calls' audio gets its turn in between
@@ -320,8 +320,8 @@ class Call:
             self.hang_up(ABUSE)
         return False
 
-    async def _admit(self, event: ev.Event) -> ev.Event:
-        """Check what the client did. A typed message passes the input guard, like a spoken one."""
+    async def admit(self, event: ev.Event) -> ev.Event:
+        """Check what a client did. A typed message passes the input guard, like a spoken one."""
         if isinstance(event, ev.HistoryAdded) and event.message.role == "user":
             return structs.replace(event, message=await self._admit_message(event.message))
         if isinstance(event, ev.ReplyRequested) and event.wish.input is not None:

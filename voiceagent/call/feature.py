@@ -24,6 +24,10 @@ class RunningCall(Protocol):
         """Take an event."""
         ...
 
+    async def admit(self, event: Event) -> Event:
+        """The event as the input guard lets it through, with what documents say about it."""
+        ...
+
     def now_ms(self) -> float:
         """The time on the call's clock."""
         ...

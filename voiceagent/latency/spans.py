@@ -56,6 +56,7 @@ class LegKind(StrEnum):
     WEBRTC = "webrtc"
     WEBSOCKET = "websocket"
     TELEPHONE = "telephone"
+    TEXT = "text"
 
 
 WHOLES = (Stage.VOICE_TO_VOICE, Stage.BARGE_IN_STOP)

@@ -1,10 +1,12 @@
-"""The page docs/realtime.md: each event and each field of OpenAI's Realtime API, and what is done with it here. It is made of the
+"""The page docs/realtime.md: each event and each field of OpenAI's Realtime API, and of
+its Chat Completions, and what is done with it here. It is made of the
 tables by which events are read and named, so it cannot say anything else. `python -m voiceagent.realtime.support` prints it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from voiceagent.realtime.chat_request import CHAT_FIELDS, MESSAGE_FIELDS
 from voiceagent.realtime.openai_fields import Field
 from voiceagent.realtime.openai_items import ITEM_FIELDS, NO_MCP, REFUSED_ITEMS, REFUSED_PARTS, TEXT_FIELDS
 from voiceagent.realtime.openai_realtime import (
@@ -28,6 +30,10 @@ nothing. A field that does not stand here is refused, too. [protocol.md](protoco
 """
 
 
+CHAT = """The body of `POST /v1/chat/completions`. [protocol.md](protocol.md#text-beside-voice) describes the rest.
+"""
+
+
 def support_page() -> str:
     """The page's text."""
     parts = [
@@ -42,6 +48,9 @@ def support_page() -> str:
         _table(_fields("response", RESPONSE_FIELDS)),
         "## Events of the server\n",
         _server_events(),
+        "## The Chat Completions\n",
+        CHAT,
+        _table(_chat()),
     ]
     return "\n".join(parts)
 
@@ -90,6 +99,13 @@ def _session() -> Iterator[Row]:
                 if row[:2] not in seen:
                     seen.add(row[:2])
                     yield row
+
+
+def _chat() -> Iterator[Row]:
+    for name, field in CHAT_FIELDS.items():
+        yield name, field.support, field.note
+    for role, fields in MESSAGE_FIELDS.items():
+        yield from _fields(f"messages[]: {role}", fields)
 
 
 def _server_events() -> str:

@@ -96,20 +96,24 @@ class Admission:
         is_there: Callable[[], bool] = lambda: True,
         connected: Callable[[], int] = lambda: 0,
         settled: Callable[[], int] = lambda: 0,
+        *,
+        is_written: bool = False,
     ) -> None:
         """Take a place, or wait for one if callers may; give it back with `release`. A waiting caller is passed over when
         `is_there` says that it has gone. `connected` says how many calls are connected, and `settled` how many have been for
-        `YOUNG_S`: the event loop's work is theirs. Raises Problem (503) when there is no place."""
+        `YOUNG_S`: the event loop's work is theirs. `is_written`: no audio is to come, so the cost is known. Raises Problem (503)
+        when there is no place."""
         if self._closed:
             raise _stopping()
-        await self._wait_for_young(connected, settled)
+        await self._wait_for_young(connected, settled, is_written=is_written)
         if self._closed:
             raise _stopping()
         if self._ask_capacity is not None and not self._asking:
             self._asking.start_alone(self._learn_late(self._ask_capacity), "memory of the language model")
         if self._admitted < self._limit:
             self._admitted += 1
-            self._young.append(asyncio.get_running_loop().time())
+            if not is_written:
+                self._young.append(asyncio.get_running_loop().time())
             return
         queue = self.settings.queue
         self._queue = deque(waiting for waiting in self._queue if waiting.is_there())
@@ -117,10 +121,10 @@ class Admission:
             raise self._full(f" and {len(self._queue)} more wait" if queue.length else "")
         await self._wait(is_there)
 
-    def release(self) -> None:
+    def release(self, *, is_written: bool = False) -> None:
         """Give a place back. It goes to the caller that waits longest, if there is one and there is still room for as many
         calls."""
-        if self._young:
+        if self._young and not is_written:
             self._young.pop()  # a call that takes the place of another adds nothing
         while self._queue and self._admitted <= self._limit:
             waiting = self._queue.popleft()
@@ -137,7 +141,7 @@ class Admission:
         self._queue.clear()
         await self._asking.close()
 
-    async def _wait_for_young(self, connected: Callable[[], int], settled: Callable[[], int]) -> None:
+    async def _wait_for_young(self, connected: Callable[[], int], settled: Callable[[], int], *, is_written: bool) -> None:
         """Return when the cost of the earlier calls is known. Raises Problem (503) when that takes too long, or when the event
         loop carries no more."""
         until_s = asyncio.get_running_loop().time() + YOUNG_WAIT_S
@@ -148,7 +152,7 @@ class Admission:
             calls = min(self._admitted, connected() + len(self._young)) + 1
             if self._admitted >= CARRIED_ANYWAY and not self.pressure.carries(calls, settled()):
                 raise self._busy()
-            if len(self._young) < max(MAX_YOUNG, self._admitted // 2) or self._admitted >= self._limit:
+            if is_written or len(self._young) < max(MAX_YOUNG, self._admitted // 2) or self._admitted >= self._limit:
                 return
             grown_s = self._young[0] + YOUNG_S
             if grown_s > until_s or self._waiting_for_young >= MAX_WAITING_FOR_YOUNG:

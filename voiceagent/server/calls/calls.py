@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from voiceagent.errors import MediaError, VoiceAgentError
+from voiceagent.latency.spans import LegKind
 from voiceagent.media.leg import Leg, Sideband
 from voiceagent.media.resumable_leg import ConnectionLeg, ResumableLeg
 from voiceagent.media.webrtc.ports import NoPortError
@@ -147,13 +148,15 @@ class Calls:
         start_call: StartCall,
         client: Client = NOBODY,
         is_there: Callable[[], bool] = lambda: True,
+        *,
+        is_written: bool = False,
     ) -> str:
         """Take a place for a client's call, perhaps after a wait, during which `is_there` says whether the caller still is, make
-        its leg and start it: the call's id. Raises Problem, also what `make_leg` raises."""
+        its leg and start it: the call's id. `is_written`: it has no audio. Raises Problem, also what `make_leg` raises."""
         with client.beginning(session) as asked:
             place = self._quotas.take(client)
             try:
-                await self._admission.admit(is_there, self._connected, self._settled)
+                await self._admission.admit(is_there, self._connected, self._settled, is_written=is_written)
             except BaseException:
                 place.release()
                 raise
@@ -170,7 +173,7 @@ class Calls:
                     await leg.close()
                     raise
             except BaseException:
-                self._admission.release()
+                self._admission.release(is_written=is_written)
                 place.release()
                 raise
         up = self._up[call_id] = _Up(call_id, handle, leg, place)
@@ -305,7 +308,7 @@ class Calls:
             log.exception("call %s failed", call_id)
         finally:
             self._up.pop(call_id, None)
-            self._admission.release()
+            self._admission.release(is_written=up.leg.kind is LegKind.TEXT)
             up.place.release()
             self.metrics.call_ended(reason)
             self.metrics.leg_ended(up.leg.counters, up.leg.drops)

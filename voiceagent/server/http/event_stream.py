@@ -32,8 +32,10 @@ class SlowReaderError(Exception):
 class EventStream:
     """One answer that is being sent. Its methods raise ConnectionError once the reader has gone."""
 
-    def __init__(self, request: web.Request, headers: Mapping[str, str]) -> None:
+    def __init__(self, request: web.Request, headers: Mapping[str, str], prefix: bytes = b"") -> None:
+        """`prefix` stands before the numbers of the events."""
         self._request = request
+        self._prefix = prefix
         own = {hdrs.CACHE_CONTROL: "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
         self.response = web.StreamResponse(headers={**headers, **own})
         self.response.content_type = "text/event-stream"
@@ -47,7 +49,7 @@ class EventStream:
 
     async def send(self, events: Iterable[tuple[int, bytes]]) -> None:
         """Send events, each with its number, 0 for one without. Raises SlowReaderError."""
-        await self._write(b"".join(_event(number, data) for number, data in events))
+        await self._write(b"".join(_event(number, data, self._prefix) for number, data in events))
 
     async def awaited(self, work: Coroutine[object, None, T]) -> T:
         """The result of work, during which the connection is kept alive. Raises SlowReaderError."""
@@ -83,5 +85,5 @@ class EventStream:
             raise SlowReaderError from error
 
 
-def _event(number: int, data: bytes) -> bytes:
-    return b"id: %d\ndata: %b\n\n" % (number, data) if number else b"data: %b\n\n" % data
+def _event(number: int, data: bytes, prefix: bytes = b"") -> bytes:
+    return b"id: %b%d\ndata: %b\n\n" % (prefix, number, data) if number else b"data: %b\n\n" % data

@@ -10,6 +10,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from voiceagent.errors import VoiceAgentError
+from voiceagent.json_types import JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -28,14 +29,17 @@ class Problem(VoiceAgentError):
         self.param = param
         self.retry_after_s = retry_after_s
 
+    def body(self) -> JsonObject:
+        """The body of the answer."""
+        kind = "invalid_request_error" if self.status < 500 else "server_error"
+        return {"error": {"message": str(self), "type": kind, "code": self.code, "param": self.param}}
+
     def response(self) -> web.Response:
         """The answer."""
-        kind = "invalid_request_error" if self.status < 500 else "server_error"
-        body = {"error": {"message": str(self), "type": kind, "code": self.code, "param": self.param}}
         headers = {} if self.retry_after_s is None else {"Retry-After": str(self.retry_after_s)}
         if self.status == 401:
             headers["WWW-Authenticate"] = "Bearer"
-        return web.json_response(body, status=self.status, headers=headers)
+        return web.json_response(self.body(), status=self.status, headers=headers)
 
 
 @web.middleware
@@ -59,7 +63,7 @@ async def answer_problems(request: web.Request, handler: Handler) -> web.StreamR
 def _from_http(request: web.Request, error: web.HTTPException) -> Problem:
     code = _CODES.get(error.status, "http_error")
     if isinstance(error, web.HTTPRequestEntityTooLarge):
-        return Problem(413, code, "The body is too large: an offer of one audio call fits into a few kilobytes.")
+        return Problem(413, code, "The body is too large: at most 128 kB are read.")
     if isinstance(error, web.HTTPMethodNotAllowed):
         allowed = ", ".join(sorted(error.allowed_methods))
         return Problem(405, code, f"{request.method[:20]} is not possible on {request.path[:100]}; use {allowed}.")

@@ -7,6 +7,7 @@ import logging
 import time
 from pathlib import Path
 
+from voiceagent.latency.spans import LegKind
 from voiceagent.media.leg import Leg
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.settings.telephone import RecordingSettings
@@ -43,7 +44,7 @@ class Recordings:
         """The recording of a call, where calls by such a leg are recorded and the caller has not refused that."""
         settings = agent.telephony.recording
         phone = leg if isinstance(leg, PhoneLeg) else None
-        if self.folder is None or (phone is None and not settings.browsers):
+        if self.folder is None or (phone is None and (not settings.browsers or leg.kind is LegKind.TEXT)):
             return None
         if phone is not None and phone.facts.refuses_recording:
             return None
