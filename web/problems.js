@@ -97,6 +97,7 @@ const ENDS = {
     advice: 'The server may have stopped, or your network is down. Call again; the agent will not remember this call.',
     action: 'Call again',
   },
+  key_revoked: { title: 'The key of this call was revoked.', advice: 'Ask whoever gave it to you for a new one.' },
   server_stopping: { title: 'The server was stopped.', advice: 'Call again when it is back.', action: 'Call again' },
   failed: { title: 'The call failed on the server.', advice: 'Call again; the server’s log says what happened.', action: 'Call again' },
 };

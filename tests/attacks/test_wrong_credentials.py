@@ -4,10 +4,13 @@ not by WebSocket."""
 from __future__ import annotations
 
 import asyncio
+import json
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
+from urllib.request import Request, urlopen
 
 import aiohttp
 import pytest
@@ -15,9 +18,11 @@ import pytest
 from tests.media.test_connections import offer_of
 from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.errors import MediaError
 from voiceagent.server.access.client_secrets import MAX_BYTES_OF_A_KEY, MAX_OF_A_KEY, ClientSecrets
 from voiceagent.server.access.key_file import KeyFile
+from voiceagent.server.calls.calls import CALL_CHARACTERS, RESUME_PREFIX
 from voiceagent.server.http.problems import Problem
 
 SHOP, EVIL = "https://shop.example", "https://evil.example"
@@ -33,6 +38,8 @@ class Kept:
     file: KeyFile
     key: str
     other: str
+    expiring: str
+    """A client secret of the first seconds."""
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +50,9 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     config = data / "agent.yaml"
     config.write_text(f"http: {{allowed_origins: ['{SHOP}']}}\n")
     with running_server(data, "--config", str(config), environment={"VOICEAGENT_KEYS": ENVIRONMENT}) as server:
-        yield Kept(server, file, key, other)
+        asked = Request(f"{server.url}{SECRETS}", b'{"expires_after": {"seconds": 10}}', {"Authorization": f"Bearer {key}"})
+        with urlopen(asked) as answer:
+            yield Kept(server, file, key, other, json.load(answer)["value"])
     log = (data / "server.log").read_text()
     assert key not in log
     assert other not in log
@@ -60,17 +69,19 @@ async def offered(kept: Kept, session: aiohttp.ClientSession, offer: str, key: s
     headers = {"Content-Type": "application/sdp", "Authorization": f"Bearer {key}"} | ({"Origin": origin} if origin else {})
     async with session.post(f"{kept.server.url}{CALLS}", data=offer, headers=headers) as answer:
         body = await answer.text()
-        assert key not in body
+        assert not key or key not in body
         return answer.status
 
 
-async def socket_opened(kept: Kept, session: aiohttp.ClientSession, key: str, *, by_header: bool, origin: str = "") -> int:
+async def socket_opened(
+    kept: Kept, session: aiohttp.ClientSession, key: str, *, by_header: bool, origin: str = "", query: str = "model=any"
+) -> int:
     """The status of a WebSocket's handshake."""
     protocols = ("realtime",) if by_header else ("realtime", f"openai-insecure-api-key.{key}")
     headers = {"Authorization": f"Bearer {key}"} if by_header else {}
     try:
         async with session.ws_connect(
-            f"{kept.server.url}/v1/realtime?model=any", protocols=protocols, headers=headers, origin=origin or None
+            f"{kept.server.url}/v1/realtime?{query}", protocols=protocols, headers=headers, origin=origin or None
         ):
             return 101
     except aiohttp.WSServerHandshakeError as error:
@@ -172,17 +183,123 @@ async def test_an_expired_secret_never_connects_and_its_call_goes_on(kept: Kept)
             assert not caller.end_reason
 
 
-async def test_a_revoked_key_and_its_secrets_never_connect_again(kept: Kept) -> None:
-    offer = await an_offer()
+async def test_a_revoked_key_ends_its_calls_and_nothing_of_it_connects_again(kept: Kept) -> None:
     async with aiohttp.ClientSession() as session:
         secret = await secret_of(kept, session, kept.other)
-        kept.file.revoke("leaked")
-        kept.file.add("leaked")
-        await until_refused(kept, session, kept.other)
-        for key in (kept.other, secret):
-            assert await offered(kept, session, offer, key) in (401, 429)
-            assert await socket_opened(kept, session, key, by_header=False) in (401, 429)
-        assert await offered(kept, session, offer, kept.key) == 201
+        async with (
+            running_call(kept, session, kept.key) as (others, call_id),
+            running_call(kept, session, kept.other) as (own, own_id),
+            running_call(kept, session, secret) as (of_secret, _),
+            opened_socket(kept, session, kept.other, f"call_id={own_id}") as sideband,
+            Caller(kept.server.url, secret) as caller,
+            Dialogue(caller) as dialogue,
+        ):
+            kept.file.revoke("leaked")
+            kept.file.add("leaked")
+            async with asyncio.timeout(10):  # a second until it is seen, then two at most until a call has ended
+                for socket in (own, of_secret, sideband):
+                    assert await end_told(socket) == "key_revoked"
+                await caller.wait_ended()
+            assert dialogue.call_end_reason == "key_revoked"
+            await others.send_json({"type": "conversation.item.retrieve", "item_id": "none", "event_id": "goes on"})
+            assert (await told(others, "error"))["error"]["event_id"] == "goes on"
+            tried = [door(kept, session, key, call_id) for door in DOORS.values() for key in (kept.other, secret)]
+            assert set(await asyncio.gather(*tried)) <= {401, 429}
+
+
+@asynccontextmanager
+async def opened_socket(
+    kept: Kept, session: aiohttp.ClientSession, key: str, query: str = "model=any"
+) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+    headers = {"Authorization": f"Bearer {key}"}
+    async with session.ws_connect(f"{kept.server.url}/v1/realtime?{query}", headers=headers) as socket:
+        yield socket
+
+
+@asynccontextmanager
+async def running_call(
+    kept: Kept, session: aiohttp.ClientSession, key: str
+) -> AsyncIterator[tuple[aiohttp.ClientWebSocketResponse, str]]:
+    """A call over a WebSocket, and its id."""
+    async with opened_socket(kept, session, key) as socket:
+        token = (await told(socket, "voiceagent.resume"))["token"]
+        yield socket, f"rtc_{token.removeprefix(RESUME_PREFIX)[:CALL_CHARACTERS]}"
+
+
+async def told(socket: aiohttp.ClientWebSocketResponse, kind: str) -> dict[str, Any]:
+    """The next event of a kind."""
+    while (event := await socket.receive_json())["type"] != kind:
+        pass
+    return dict(event)
+
+
+async def end_told(socket: aiohttp.ClientWebSocketResponse) -> str:
+    """The reason of the call's end, after which the connection closes."""
+    reason = str((await told(socket, "voiceagent.call_ended"))["reason"])
+    assert (await socket.receive()).type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
+    return reason
+
+
+async def _socket(kept: Kept, session: aiohttp.ClientSession, key: str, call_id: str) -> int:
+    return await socket_opened(kept, session, key, by_header=True)
+
+
+async def _page_socket(kept: Kept, session: aiohttp.ClientSession, key: str, call_id: str) -> int:
+    return await socket_opened(kept, session, key, by_header=False, origin=SHOP)
+
+
+async def _offer(kept: Kept, session: aiohttp.ClientSession, key: str, call_id: str) -> int:
+    return await offered(kept, session, await an_offer(), key)
+
+
+async def _sideband(kept: Kept, session: aiohttp.ClientSession, key: str, call_id: str) -> int:
+    return await socket_opened(kept, session, key, by_header=True, query=f"call_id={call_id}")
+
+
+async def _client_secrets(kept: Kept, session: aiohttp.ClientSession, key: str, call_id: str) -> int:
+    headers = {"Authorization": f"Bearer {key}"}
+    async with session.post(f"{kept.server.url}{SECRETS}", json={}, headers=headers) as answer:
+        return answer.status
+
+
+DOORS = {
+    "a WebSocket": _socket,
+    "a WebSocket of a page": _page_socket,
+    "an offer": _offer,
+    "a sideband": _sideband,
+    "client secrets": _client_secrets,
+}
+"""The ways in. Each tries a key, the last one with the id of a running call of another key, and gives the status."""
+
+
+@pytest.mark.parametrize("way", DOORS)
+async def test_no_wrong_expired_or_replayed_credential_opens_a_door(kept: Kept, way: str) -> None:
+    door = DOORS[way]
+    async with aiohttp.ClientSession() as session:
+        once = await secret_of(kept, session, voiceagent={"once": True})
+        others_secret = await secret_of(kept, session)
+        async with running_call(kept, session, once), running_call(kept, session, kept.key) as (_, call_id):
+            wrong = {
+                "a wrong key": f"va_00000000_{'A' * 43}",
+                "a changed key": changed(kept.key)[2],
+                "the id of a key": kept.file.read()[0].id,
+                "a wrong secret": f"ek_{'A' * 43}",
+                "a changed secret": changed(others_secret)[2],
+                "an expired secret": kept.expiring,
+                "a wrong token of a running call": f"{RESUME_PREFIX}{call_id.removeprefix('rtc_')}{'A' * 43}",
+                "no key": "",
+            }
+            if way == "client secrets":
+                wrong["a right secret"] = others_secret
+            await until_refused(kept, session, kept.expiring)
+            before = await calls_begun(kept, session)
+            statuses = await asyncio.gather(*(door(kept, session, key, call_id) for key in wrong.values()))
+            assert dict(zip(wrong, statuses, strict=True)) == {name: 403 if name == "a right secret" else 401 for name in wrong}
+            if way != "client secrets":
+                replayed = await door(kept, session, once, call_id)
+                assert replayed == (404 if way == "a sideband" else 401), "a secret for one call joins only that one"
+            assert await calls_begun(kept, session) == before
+            assert await door(kept, session, kept.key, call_id) in (101, 200, 201), "a right key does"
 
 
 async def test_a_secret_opens_no_other_door(kept: Kept) -> None:

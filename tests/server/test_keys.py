@@ -8,13 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from voiceagent.capacity.settings import QuotaSettings
+from tests.fakes import SilentLeg, Switchboard
+from voiceagent.capacity.settings import AdmissionSettings, QuotaSettings
 from voiceagent.errors import ConfigError
 from voiceagent.server.access.key_file import MAX_KEYS, KeyFile, KeyLimits, KeyUses
 from voiceagent.server.access.key_ring import KeyRing
+from voiceagent.server.calls.admission import Admission
+from voiceagent.server.calls.calls import Calls
 from voiceagent.server.calls.quotas import Client, Quotas
 from voiceagent.server.http.problems import Problem
+from voiceagent.server.monitoring.metrics import Metrics
 
 
 @pytest.fixture
@@ -222,10 +228,9 @@ def test_a_key_has_its_own_limits_and_a_refusal_says_which_and_until_when() -> N
     share.take(kiosk).release()
     share.take(kiosk).release()
     clock.now_s += 1
-    share.take(kiosk).release()
     problem = refused(share, kiosk)
-    assert (problem.code, problem.param, problem.retry_after_s) == ("too_many_calls_a_minute", "calls_a_minute", 19)
-    assert str(problem) == "You may begin 3 calls a minute; call again in 19 seconds."
+    assert (problem.code, problem.param, problem.retry_after_s) == ("too_many_calls_a_minute", "calls_a_minute", 29)
+    assert str(problem) == "You may begin 3 calls a minute; call again in 29 seconds."
     clock.now_s += 60
     place = share.take(kiosk)
     place.connected()
@@ -243,3 +248,66 @@ def test_limits_that_the_operator_changes_hold_for_the_next_call() -> None:
     share = Quotas(QuotaSettings(), 16, clock=Clock())
     share.take(Client("kiosk"))
     assert refused(share, Client("kiosk", limits=KeyLimits(calls=1))).code == "too_many_calls"
+
+
+def begins(share: Quotas, client: Client) -> Problem | None:
+    """Begin a call and end it; returns why it may not begin."""
+    try:
+        share.take(client).release()
+    except Problem as problem:
+        return problem
+    return None
+
+
+@given(
+    limit=st.sampled_from([0.5, 1.0, 1.5, 6.0, 20.0]),
+    waits=st.lists(st.sampled_from([0.0, 0.5, 3.0, 10.0, 29.0, 60.0, 120.0]), min_size=1, max_size=120),
+)
+def test_no_minute_has_more_calls_than_a_key_may_begin(limit: float, waits: list[float]) -> None:
+    clock = Clock()
+    share = Quotas(QuotaSettings(offers_per_s=1000), 1000, clock=clock)
+    kiosk = Client("kiosk", limits=KeyLimits(calls_a_minute=limit))
+    begun: list[float] = []
+    for wait_s in waits:
+        clock.now_s += wait_s
+        while (problem := begins(share, kiosk)) is not None:
+            assert problem.code == "too_many_calls_a_minute"
+            assert problem.retry_after_s
+            clock.now_s += problem.retry_after_s
+        begun.append(clock.now_s)
+    window_s = max(60.0, 60.0 / limit)
+    for time_s in begun:
+        assert sum(time_s - window_s < each <= time_s for each in begun) <= max(1, limit)
+
+
+def test_a_changed_limit_counts_what_was_begun_before() -> None:
+    share = Quotas(QuotaSettings(), 16, clock=Clock())
+    for _ in range(3):
+        share.take(Client("kiosk", limits=KeyLimits(calls_a_minute=3))).release()
+    assert refused(share, Client("kiosk", limits=KeyLimits(calls_a_minute=2))).code == "too_many_calls_a_minute"
+    share.take(Client("kiosk", limits=KeyLimits(calls_a_minute=4))).release()
+    refused(share, Client("kiosk", limits=KeyLimits(calls_a_minute=4)))
+
+
+async def test_a_key_that_is_revoked_while_its_call_waits_for_a_place_begins_none(file: KeyFile) -> None:
+    ring, key = KeyRing(file=file), file.add("shop")
+    await ring.look()
+    client = ring.client(key)
+    assert client is not None
+    metrics = Metrics()
+    calls = Calls(_no_answer, Admission(AdmissionSettings(), metrics), Quotas(QuotaSettings(), 16), metrics, ring.knows)
+    leg = SilentLeg()
+
+    async def make_leg() -> SilentLeg:
+        file.revoke("shop")
+        assert await ring.look() == {("shop", client.key_id)}
+        return leg
+
+    with pytest.raises(Problem, match="was revoked while the call waited"):
+        await calls.begin(make_leg, {}, Switchboard().start_call, client)
+    assert leg.closed.is_set()
+    assert not len(calls)
+
+
+async def _no_answer(offer: str) -> tuple[SilentLeg, str]:
+    raise AssertionError(offer)

@@ -16,10 +16,12 @@ from aiohttp.test_utils import TestServer
 from aiohttp.typedefs import Handler
 
 from tests.store.calls import keep_call
+from voiceagent.server.access.key_file import KeyFile
+from voiceagent.server.access.key_ring import KeyRing
 from voiceagent.server.calls import monitors
 from voiceagent.server.calls.monitors import MAX_KEPT, MAX_MONITORS_OF_A_CALL, MAX_WAITING, CallFeed, CallFeeds
 from voiceagent.server.calls.quotas import CLIENT, Client
-from voiceagent.server.http.app import CORS
+from voiceagent.server.http.app import CORS, KEYS
 from voiceagent.server.http.call_events import CallEventsPart
 from voiceagent.server.http.problems import answer_problems
 from voiceagent.store.address import StoreAddress, local_store
@@ -117,13 +119,16 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(address: StoreAddress, *, operator: bool = True) -> AsyncIterator[Served]:
+async def serving(
+    address: StoreAddress, *, operator: bool = True, keys: KeyRing | None = None, key: str = ""
+) -> AsyncIterator[Served]:
     @web.middleware
     async def admit(request: web.Request, handler: Handler) -> web.StreamResponse:
-        request[CLIENT] = Client("key 1", operator)
+        request[CLIENT] = (keys.client(key) if keys else None) or Client("key 1", operator)
         return await handler(request)
 
     app = web.Application(middlewares=[answer_problems, admit])
+    app[KEYS] = keys or KeyRing()
     app[CORS] = lambda request: {"Access-Control-Allow-Origin": "*"}
     watching = Watching()
     feeds = CallFeeds(lambda queue: None)
@@ -311,3 +316,19 @@ async def test_a_store_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     local_store(tmp_path).file.write_bytes(b"no database" * 100)
     async with serving(local_store(tmp_path)) as served, served.get("/v1/calls/rtc_1/events") as response:
         assert (response.status, (await response.json())["error"]["code"]) == (503, "store_failed")
+
+
+async def test_a_monitor_whose_key_is_revoked_is_told_so_and_ended(tmp_path: Path) -> None:
+    file = KeyFile(tmp_path / "keys.json")
+    key = file.add("watcher", operator=True)
+    ring = KeyRing(file=file)
+    async with serving(local_store(tmp_path), keys=ring, key=key) as served:
+        feed = served.feeds.begin("rtc_1")
+        feed.publish([event(1)])
+        async with served.get("/v1/calls/rtc_1/events") as response:
+            await response.content.readuntil(b"\n\n")
+            file.revoke("watcher")
+            await ring.look()
+            ends = await messages(response)
+        assert [data for _, data in ends] == [{"type": "monitor.closed", "reason": "key_revoked"}]
+        await served.watching.until(0)

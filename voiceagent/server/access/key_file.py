@@ -44,7 +44,7 @@ class KeyLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     minutes_a_day: Annotated[float, msgspec.Meta(ge=0, le=10**7)] = 0.0
     """Minutes of calls a day, regained evenly over it."""
     calls_a_minute: Annotated[float, msgspec.Meta(ge=0, le=60_000)] = 0.0
-    """Calls begun a minute. As many may be begun at once."""
+    """Calls begun in any 60 seconds."""
 
 
 NO_LIMITS = KeyLimits()

@@ -36,6 +36,8 @@ LOOK_S = 1.0
 KEEP_USES_S = 10.0
 """The interval at which the times of the keys' last use are written."""
 
+Owner = tuple[str, str]
+"""Name and id of a key."""
 SpentSeconds = Callable[[], Mapping[str, float]]
 """Returns the seconds of calls that clients have spent, by their names."""
 
@@ -148,31 +150,40 @@ class KeyRing:
         use = self._uses_before.get(client.key_id)
         return (0.0, 0.0) if use is None else (use.spent_s, max(0.0, now - use.at))
 
-    async def watch(self, spent_s: SpentSeconds) -> None:
-        """Read the file again whenever it has changed, and keep the uses of its keys, for ever."""
+    def knows(self, client: Client) -> bool:
+        """False once the key of this client was revoked."""
+        return not client.key_id or self.of_owner(client.owner) is not None
+
+    async def watch(self, spent_s: SpentSeconds, revoked: Callable[[Owner], None]) -> None:
+        """Read the file again whenever it has changed, and keep the uses of its keys, for ever. `revoked` is called for each key
+        that is in it no more."""
         while True:
             for _ in range(int(KEEP_USES_S / LOOK_S)):
                 await asyncio.sleep(LOOK_S)
-                await self.look()
+                for owner in await self.look():
+                    revoked(owner)
             await self.keep_uses(spent_s())
 
-    async def look(self) -> None:
-        """Read the file if it has changed. One that cannot be used changes nothing, and is logged once."""
+    async def look(self) -> set[Owner]:
+        """Read the file if it has changed; returns the keys that were revoked. A file that cannot be used changes nothing, and is
+        logged once."""
         if self._file is None:
-            return
+            return set()
         state = await asyncio.to_thread(_state, self._file.path)
         if state == self._seen:
-            return
+            return set()
         self._seen = state
         try:
             stored = {key.id: key for key in await asyncio.to_thread(self._file.read)}
         except ConfigError as error:
             log.error("the keys stay as they were: %s", error)
-            return
+            return set()
         for name in sorted({key.name for key in self._stored.values()} ^ {key.name for key in stored.values()}):
             log.warning("key %s was %s", name, "added" if any(key.name == name for key in stored.values()) else "revoked")
+        revoked = {(key.name, key.id) for key in self._stored.values()} - {(key.name, key.id) for key in stored.values()}
         self._stored = stored
         self._needed = self._needed or bool(stored)
+        return revoked
 
     async def keep_uses(self, spent_s: Mapping[str, float]) -> None:
         """Write when keys were used and what they have spent, by their names, if that is more than the last time."""

@@ -37,6 +37,8 @@ MINUTES_CHECKED_S = 5.0
 NO_PORT = "This server has no port left for another call's audio; call again in a moment."
 QUOTA_USED = "quota_used"
 """The reason of the end of a call whose client has no minutes left."""
+KEY_REVOKED = "key_revoked"
+"""The reason of the end of a call whose key, or that of its client secret, was revoked."""
 
 
 class CallHandle(Protocol):
@@ -111,8 +113,17 @@ class _Up:
 class Calls:
     """Answers, keeps and ends calls."""
 
-    def __init__(self, answer: Answer, admission: Admission, quotas: Quotas, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        answer: Answer,
+        admission: Admission,
+        quotas: Quotas,
+        metrics: Metrics,
+        knows: Callable[[Client], bool] = lambda client: True,
+    ) -> None:
+        """`knows` returns False once a client's key was revoked."""
         self.metrics = metrics
+        self._knows = knows
         self._admission = admission
         self._quotas = quotas
         self._answer = answer
@@ -165,6 +176,9 @@ class Calls:
                 if not is_there():
                     raise Problem(503, "gone", "Nobody waits for this call any more, or the server has begun to drain.")
                 leg = await make_leg()
+                if not self._knows(client):
+                    await leg.close()
+                    raise Problem(401, "invalid_api_key", "The key was revoked while the call waited; send another one.")
                 leg = ResumableLeg(leg) if isinstance(leg, ConnectionLeg) else leg
                 call_id = f"rtc_{secrets.token_hex(12)}"
                 try:
@@ -244,6 +258,12 @@ class Calls:
         if up is None or not client.may_end(up.place.client) or not isinstance(up.handle, JoinableCall):
             raise Problem(404, "call_not_found", f"There is no call {call_id[:40]!r}; it is over or never was.", param="call_id")
         return up.handle
+
+    def hang_up_of(self, owner: tuple[str, str]) -> None:
+        """End the calls of a key that was revoked, and those of its client secrets."""
+        for up in list(self._up.values()):
+            if up.place.client.owner == owner:
+                up.handle.hang_up(KEY_REVOKED)
 
     def hang_up_all(self) -> None:
         """Tell every caller that the server stops, and let the calls end."""

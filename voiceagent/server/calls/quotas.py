@@ -17,6 +17,7 @@ from voiceagent.capacity.settings import QuotaSettings
 from voiceagent.json_types import JsonObject
 from voiceagent.server.access.client_secrets import IssuedSecret
 from voiceagent.server.access.key_file import NO_LIMITS, KeyLimits
+from voiceagent.server.calls.sliding_window import SlidingWindow
 from voiceagent.server.http.problems import Problem
 from voiceagent.token_bucket import TokenBucket
 
@@ -83,7 +84,7 @@ class _Used:
 
     offers: TokenBucket
     seconds: TokenBucket
-    begun: TokenBucket | None
+    begun: SlidingWindow | None
     """Calls begun a minute; None: no limit."""
     limits: KeyLimits
     calls: int = 0
@@ -200,8 +201,8 @@ class Quotas:
             wait_s = used.seconds.wait_s(min(60.0, minutes * 60.0), now_s)
             message = f"Your {minutes:g} minutes of calls a day are used; call again in {_time_text(wait_s)}."
             raise _refusal("minutes_used", message, wait_s, "minutes_a_day")
-        if used.begun is not None and not used.begun.take(1.0, now_s):
-            wait_s = used.begun.wait_s(1.0, now_s)
+        if used.begun is not None and not used.begun.take(now_s):
+            wait_s = used.begun.wait_s(now_s)
             message = f"You may begin {client.limits.calls_a_minute:g} calls a minute; call again in {_time_text(wait_s)}."
             raise _refusal("too_many_calls_a_minute", message, wait_s, "calls_a_minute")
         used.calls += 1
@@ -226,7 +227,11 @@ class Quotas:
         seconds = self._minutes(client) * 60.0 or UNLIMITED_S
         a_minute = client.limits.calls_a_minute
         offers = TokenBucket(self._settings.offers_per_s, self._offers_at_once)
-        begun = TokenBucket(a_minute / 60.0, max(1.0, a_minute)) if a_minute else None
+        begun = known.begun if known is not None else None
+        if begun is not None and a_minute:
+            begun.limit_to(a_minute)
+        else:
+            begun = SlidingWindow(a_minute) if a_minute else None
         fresh = _Used(offers, TokenBucket(seconds / DAY_S, seconds), begun, client.limits)
         if known is None:
             spent_s, ago_s = self._spent_before(client, time.time())

@@ -104,7 +104,7 @@ def make_app(service: Service) -> web.Application:
     client_secrets = service.metrics.client_secrets = ClientSecrets()
     admission = service.admission.settings
     quotas = Quotas(admission.per_client, admission.max_calls, keys=keys.count, spent_before=keys.spent_before)
-    calls = Calls(service.answer, service.admission, quotas, service.metrics)
+    calls = Calls(service.answer, service.admission, quotas, service.metrics, keys.knows)
     gate = KeyGate(keys, client_secrets, origins, service.metrics, calls.resumable_by)
     app = web.Application(
         middlewares=[_headers(gate), answer_problems, refuse_encodings, gate.middleware()],
@@ -115,11 +115,15 @@ def make_app(service: Service) -> web.Application:
     app[KEYS] = keys
     app[CALLS] = calls
 
+    def key_revoked(owner: tuple[str, str]) -> None:
+        client_secrets.revoke(owner)
+        calls.hang_up_of(owner)
+
     async def lifetime(app: web.Application) -> AsyncIterator[None]:
         app[DRAINING] = Draining(app[CALLS], service.drain_timeout_s)
         app[READINESS] = Readiness(service.load)
         app[READINESS].open()
-        async with running(keys.watch(quotas.spent_s), "keys"), _all(service.parts, lambda part: part.open(app)):
+        async with running(keys.watch(quotas.spent_s, key_revoked), "keys"), _all(service.parts, lambda part: part.open(app)):
             with LoopMonitor(service.metrics, pressure=service.admission.pressure):  # until here no call can be held up
                 async with _all(service.parts, lambda part: part.listen(app)):
                     yield

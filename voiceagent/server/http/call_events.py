@@ -11,9 +11,10 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 
 from aiohttp import web
 
+from voiceagent.server.calls.calls import KEY_REVOKED
 from voiceagent.server.calls.monitors import MAX_MONITORS, MAX_MONITORS_OF_A_CALL, TOO_SLOW, CallFeed, CallFeeds, Line
 from voiceagent.server.calls.quotas import CLIENT
-from voiceagent.server.http.app import CORS
+from voiceagent.server.http.app import CORS, KEYS
 from voiceagent.server.http.event_stream import EventStream, SlowReaderError
 from voiceagent.server.http.problems import Problem
 from voiceagent.store.address import StoreAddress
@@ -109,7 +110,13 @@ class CallEventsPart:
 
     async def _stream(self, request: web.Request, pages: AsyncGenerator[list[Line], None]) -> web.StreamResponse:
         """Answer with pages of events until they end, or until the reader is too slow."""
-        stream = EventStream(request, request.app[CORS](request))
+        keys, client = request.app[KEYS], request[CLIENT]
+
+        def check() -> None:
+            if not keys.knows(client):
+                raise StreamClosedError(KEY_REVOKED)
+
+        stream = EventStream(request, request.app[CORS](request), check)
         try:
             await stream.begin()
             while page := await stream.awaited(_next(pages)):

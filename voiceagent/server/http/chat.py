@@ -166,7 +166,7 @@ class ChatPart:
         answer.leg.leave()
 
     async def _stream(self, request: web.Request, answer: ChatAnswer, number: int) -> web.StreamResponse:
-        stream = EventStream(request, request.app[CORS](request), f"{answer.id}:".encode())
+        stream = EventStream(request, request.app[CORS](request), prefix=f"{answer.id}:".encode())
         with self._reader(answer):
             try:
                 await stream.begin()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import TypeVar
 
 from aiohttp import hdrs, web
@@ -32,9 +32,13 @@ class SlowReaderError(Exception):
 class EventStream:
     """One answer that is being sent. Its methods raise ConnectionError once the reader has gone."""
 
-    def __init__(self, request: web.Request, headers: Mapping[str, str], prefix: bytes = b"") -> None:
-        """`prefix` stands before the numbers of the events."""
+    def __init__(
+        self, request: web.Request, headers: Mapping[str, str], check: Callable[[], None] = lambda: None, prefix: bytes = b""
+    ) -> None:
+        """`check` raises what ends the answer; it is called every second, and before each wait. `prefix` stands before the
+        numbers of the events."""
         self._request = request
+        self._check = check
         self._prefix = prefix
         own = {hdrs.CACHE_CONTROL: "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
         self.response = web.StreamResponse(headers={**headers, **own})
@@ -55,8 +59,10 @@ class EventStream:
         """The result of work, during which the connection is kept alive. Raises SlowReaderError."""
         silent_s = 0.0
         async with running(work, "events") as task:
+            self._check()
             while not (await asyncio.wait((task,), timeout=LOOKED_EVERY_S))[0]:
                 silent_s += LOOKED_EVERY_S
+                self._check()
                 if self._request.transport is None or self._request.transport.is_closing():
                     raise ConnectionResetError("the reader has gone")
                 if silent_s >= ALIVE_EVERY_S:
