@@ -70,6 +70,7 @@ from voiceagent.telephone.sip.line import SipService
 from voiceagent.telephone.sip.trunk import Trunk
 from voiceagent.telephone.streams.lines import Telephone
 from voiceagent.tools.call_tools import CallTools
+from voiceagent.tools.client_mcp import check_allowed
 from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.tts.spoken_voice import AgentSpeech
@@ -117,6 +118,7 @@ class AgentService:
         ice = IceServers.from_settings(self.agent.ice)
         media = self.agent.media
         ports = MediaPorts.from_settings(media)
+        check_allowed(self.agent.http.client_mcp_servers)
         check_cleaning(media.webrtc, "media.webrtc")
         check_cleaning(media.telephone, "media.telephone")
         if ports.ports is not None and len(ports.ports) < self.agent.admission.max_calls:
@@ -216,7 +218,10 @@ class AgentService:
         could not have."""
         facts = structs.replace(facts_of(self.agent, tools.names, takes_audio=True), session_id=random_id("sess"))
         asked = offered_settings(session, facts)
-        agent, offered = with_instructions(self.agent, session), tuple(_call_tools(tools, session).offered)
+        agent, offered = (
+            with_instructions(self.agent, session),
+            tuple(_call_tools(tools, session, servers=self.agent.http.client_mcp_servers).offered),
+        )
         began = ClientSettings(instructions=agent.instructions, tools=offered, turn_detection=turn_detection_of(agent))
         asked = {name: value for name, value in asked.items() if name != "tools"}
         with _offered_session():
@@ -260,7 +265,8 @@ class AgentService:
             agent = made.agent
             if session.get("instructions") and (line := cramped(agent, tools, parts.engines.llm.limits)):
                 log.warning("call %s: %s", call_id, line)
-            call_tools = _call_tools(tools, session, () if no_tools(parts.engines.llm) else made.tools)
+            servers = self.agent.http.client_mcp_servers
+            call_tools = _call_tools(tools, session, () if no_tools(parts.engines.llm) else made.tools, servers)
             record = new_record(call_id, leg.kind, agent.name, agent.profile, kept)
             event_log = None
             if kept.settings.keep == "event_logs":
@@ -299,10 +305,10 @@ def offered_settings(session: JsonObject, facts: SessionFacts) -> JsonObject:
     return {} if asked in ({}, {"type": "realtime"}) else asked
 
 
-def _call_tools(agents: ToolSet, session: dict[str, object], legs: Sequence[Tool] = ()) -> CallTools:
-    """The agent's tools, the leg's, and those that the client offers in the session settings that came with its offer. Raises
-    Problem."""
-    tools = CallTools(agents, legs)
+def _call_tools(agents: ToolSet, session: dict[str, object], legs: Sequence[Tool] = (), servers: Sequence[str] = ()) -> CallTools:
+    """The agent's tools, the leg's, and those that the client offers in the session settings that came with its offer. `servers`
+    are the MCP servers that it may name. Raises Problem."""
+    tools = CallTools(agents, legs, servers)
     with _offered_session():
         tools.offer(session.get("tools") or [])
     return tools

@@ -42,6 +42,7 @@ from voiceagent.realtime.session import BufferRequest, RealtimeSession
 from voiceagent.realtime.settings import ClientSettings
 from voiceagent.task_owner import running
 from voiceagent.tools.call_tools import CallTools
+from voiceagent.tools.client_mcp import Approval, ClientMcpServer
 from voiceagent.tts.spoken_voice import SpokenVoice
 from voiceagent.turn_judges.judge import TurnJudge
 from voiceagent.turn_taking.spoken_language import AUTO
@@ -90,6 +91,7 @@ class Call:
             offer_response_tools=tools.offer_for_response,
             turn_detection=turn_detection_of(agent),
             rate_limits=self._allowance.limits,
+            server_of=tools.server_of,
             fixed=fixed,
         )
         self._agents_rules = self.state.rules
@@ -222,6 +224,7 @@ class Call:
             feature.begin(self)
         tasks.start("leg", self._frames())
         tasks.start("leg", self._client())
+        self._connect_servers()
         self._post(ev.CallStarted(scope.now_ms()))
 
     def _change_language(self, code: str) -> None:
@@ -265,11 +268,36 @@ class Call:
         await cleaning.reduce_noise(self._leg, wanted=outcome.reduces_noise)
         for call_id, output in outcome.tool_results:
             self._tools.answer(call_id, output)
+        for call_id, is_given, reason in outcome.approvals:
+            self._tools.approve(call_id, Approval(is_given, reason))
+        self._connect_servers()
         for event in outcome.events:
             self._post(await self.admit(event))
         if outcome.buffer is not None:
             self._end_utterance(outcome.buffer)
         await asyncio.sleep(0)  # one packet may hold many events; other calls' audio gets its turn in between
+
+    def _connect_servers(self) -> None:
+        """Connect the MCP servers that the client has named since the last time."""
+        for server in self._tools.new_servers():
+            self.tasks.start("mcp", self._keep_server(server))
+
+    async def _keep_server(self, server: ClientMcpServer) -> None:
+        """Connect a client's MCP server, tell of its tools, and keep it while the session has it."""
+        label = server.entry.label
+        item_id, events = self._session.tools_listing(label)
+        self._send(events)
+        try:
+            failure = await server.open()
+            shown = [
+                {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
+                for tool in server.tools
+            ]
+            self._send(self._session.tools_listed(item_id, label, shown, failure))
+            if not failure:
+                await server.dropped.wait()
+        finally:
+            await server.close()
 
     def _apply(self, settings: ClientSettings) -> None:
         """The client changed its session: tell the turn engine, the ears and the leg."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from voiceagent.conversation.history import Message, ToolCall
-from voiceagent.realtime.client_events import NewFunctionCall, NewItem, NewMessage
+from voiceagent.realtime.client_events import NewApproval, NewFunctionCall, NewItem, NewMessage
 from voiceagent.realtime.conversation import NewId
 from voiceagent.realtime.items import (
+    ApprovalItem,
     FunctionCallItem,
     FunctionOutputItem,
     InputText,
     Item,
+    McpItem,
     MessageItem,
     OutputText,
     ToolCallItem,
@@ -26,6 +28,8 @@ def new_item(given: NewItem, item_id: str, new_id: NewId) -> Item:
     if isinstance(given, NewMessage):
         part = OutputText if given.role == "assistant" else InputText
         return MessageItem(id=item_id, role=given.role, status="completed", content=tuple(part(text) for text in given.texts))
+    if isinstance(given, NewApproval):
+        return ApprovalItem(item_id, given.request_id, given.is_given, given.reason or None)
     if isinstance(given, NewFunctionCall):
         call_id = given.call_id or new_id("call")
         return FunctionCallItem(id=item_id, call_id=call_id, name=given.name, arguments=given.arguments)
@@ -38,7 +42,9 @@ def new_message(given: NewItem) -> Message:
 
 
 def as_message(item: Item) -> Message:
-    """The message that an item is."""
+    """The message that an item is. Raises ValueError for an item that the language model does not read."""
+    if isinstance(item, McpItem):
+        raise ValueError("the item is about MCP, and no message")
     if isinstance(item, MessageItem):
         return Message(item.role, text_of(item))
     if isinstance(item, FunctionOutputItem):

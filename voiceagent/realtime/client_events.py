@@ -51,7 +51,16 @@ class NewFunctionOutput(msgspec.Struct, frozen=True):
     id: str | None = None
 
 
-NewItem = NewMessage | NewFunctionCall | NewFunctionOutput
+class NewApproval(msgspec.Struct, frozen=True):
+    """The answer to a request for an approval."""
+
+    request_id: str
+    is_given: bool
+    reason: str
+    id: str | None = None
+
+
+NewItem = NewMessage | NewFunctionCall | NewFunctionOutput | NewApproval
 
 
 class ItemCreate(ClientEvent, frozen=True):

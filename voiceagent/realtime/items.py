@@ -6,6 +6,10 @@ from typing import Literal
 
 import msgspec
 
+from voiceagent.json_types import JsonObject
+
+OUR_LABEL = "voiceagent"
+"""The label of this server's own tools."""
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 
 
@@ -60,7 +64,7 @@ class ToolCallItem(msgspec.Struct, frozen=True):
     output: str | None = None
     error: ToolFailure | None = None
     status: ItemStatus = "in_progress"
-    server_label: str = "voiceagent"
+    server_label: str = OUR_LABEL
     approval_request_id: str | None = None
 
 
@@ -86,4 +90,33 @@ class FunctionOutputItem(msgspec.Struct, frozen=True):
     object: str = "realtime.item"
 
 
-Item = MessageItem | ToolCallItem | FunctionCallItem | FunctionOutputItem
+class ListedToolsItem(msgspec.Struct, frozen=True):
+    """The tools of an MCP server that the client named; none until they were read."""
+
+    id: str
+    server_label: str
+    tools: tuple[JsonObject, ...] = ()
+
+
+class ApprovalRequestItem(msgspec.Struct, frozen=True):
+    """The question whether a tool of the client's MCP server may run."""
+
+    id: str
+    server_label: str
+    name: str
+    arguments: str
+    """A JSON object as text."""
+
+
+class ApprovalItem(msgspec.Struct, frozen=True):
+    """The client's answer to that question."""
+
+    id: str
+    approval_request_id: str
+    approve: bool
+    reason: str | None = None
+
+
+McpItem = ListedToolsItem | ApprovalRequestItem | ApprovalItem
+"""Items that are no part of what the language model reads."""
+Item = MessageItem | ToolCallItem | FunctionCallItem | FunctionOutputItem | McpItem

@@ -7,18 +7,20 @@ from collections.abc import Mapping
 from voiceagent.json_types import JsonObject
 from voiceagent.realtime.client_events import (
     MAX_TEXT_CHARACTERS,
+    NewApproval,
     NewFunctionCall,
     NewFunctionOutput,
     NewItem,
     NewMessage,
 )
-from voiceagent.realtime.openai_fields import Field, one_of, only, optional, read_fields, text
+from voiceagent.realtime.openai_fields import Field, flag, one_of, only, optional, read_fields, text
 from voiceagent.realtime.response_settings import ItemReference
 from voiceagent.realtime.settings import invalid
 
 MAX_ID_CHARACTERS = 64
 MAX_PARTS = 16
 MAX_ARGUMENTS_CHARACTERS = 16_000
+MAX_REASON_CHARACTERS = 1000
 
 _ID = Field(optional(text(MAX_ID_CHARACTERS)))
 _OBJECT = Field(optional(one_of("realtime.item")))
@@ -54,9 +56,15 @@ ITEM_FIELDS: Mapping[str, Mapping[str, Field]] = {
         "call_id": Field(text(MAX_ID_CHARACTERS)),
         "output": Field(text(65_536)),
     },
+    "mcp_approval_response": {
+        "id": _ID,
+        "approval_request_id": Field(text(MAX_ID_CHARACTERS)),
+        "approve": Field(flag),
+        "reason": Field(optional(text(MAX_REASON_CHARACTERS))),
+    },
 }
-REFUSED_ITEMS = ("mcp_list_tools", "mcp_call", "mcp_approval_request", "mcp_approval_response")
-NO_MCP = "MCP servers are the operator's, who names them in agent.yaml; none is offered by a client"
+REFUSED_ITEMS = ("mcp_list_tools", "mcp_call", "mcp_approval_request")
+NO_MCP = "only this server adds it"
 PARTS = {"user": ("input_text",), "assistant": ("output_text",), "system": ("input_text",)}
 """The parts of a message of each role."""
 REFUSED_PARTS = {
@@ -91,6 +99,8 @@ def read_item(raw: object, param: str, event_id: str | None) -> NewItem:
     if kind == "function_call":
         call_id = values.get("call_id") or ""
         return NewFunctionCall(values["name"], values["arguments"], call_id, values.get("id"))
+    if kind == "mcp_approval_response":
+        return NewApproval(values["approval_request_id"], values["approve"], values.get("reason") or "", values.get("id"))
     return NewFunctionOutput(values["call_id"], values["output"], values.get("id"))
 
 
@@ -109,6 +119,8 @@ def read_input(raw: object, event_id: str | None) -> tuple[NewItem | ItemReferen
             values = read_fields(given, {"id": Field(text(MAX_ID_CHARACTERS))}, here, event_id)
             _require(values, kind, here, event_id, ("id",))
             items.append(ItemReference(str(values["id"])))
+        elif kind == "mcp_approval_response":
+            raise invalid(f"{here}.type {kind} is no part of what a response answers.", f"{here}.type", event_id)
         else:
             items.append(read_item(one, here, event_id))
     return tuple(items)
@@ -125,6 +137,7 @@ _REQUIRED = {
     "message": ("role", "content"),
     "function_call": ("name", "arguments"),
     "function_call_output": ("call_id", "output"),
+    "mcp_approval_response": ("approval_request_id", "approve"),
 }
 
 

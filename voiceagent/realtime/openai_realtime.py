@@ -22,8 +22,8 @@ from voiceagent.realtime.openai_session import (
     PARALLEL,
     PROMPT,
     REASONING,
+    RESPONSE_TOOLS,
     TOOL_CHOICE,
-    TOOLS,
     VOICE,
     check_forced,
     check_size,
@@ -78,6 +78,9 @@ SERVER_EVENTS: Mapping[type[server_events.ServerEvent], str] = {
     server_events.ToolArgumentsDone: "response.mcp_call_arguments.done",
     server_events.ToolCompleted: "response.mcp_call.completed",
     server_events.ToolFailed: "response.mcp_call.failed",
+    server_events.ToolsListing: "mcp_list_tools.in_progress",
+    server_events.ToolsListed: "mcp_list_tools.completed",
+    server_events.ToolsUnlisted: "mcp_list_tools.failed",
     server_events.FunctionArgumentsDelta: "response.function_call_arguments.delta",
     server_events.FunctionArgumentsDone: "response.function_call_arguments.done",
     server_events.PlayoutStarted: "output_audio_buffer.started",
@@ -103,8 +106,9 @@ SERVER_NOTES: Mapping[str, str] = {
     "output_audio_buffer.stopped": "over WebRTC",
     "output_audio_buffer.cleared": "over WebRTC",
     "rate_limits.updated": "the key's limit on work of the language model in this call",
-    "response.mcp_call.completed": "a tool that this server runs",
-    "response.mcp_call.failed": "a tool that this server runs",
+    "response.mcp_call.completed": "a tool that this server runs, its own or one of a client's MCP server",
+    "response.mcp_call.failed": "a tool that this server runs, its own or one of a client's MCP server",
+    "mcp_list_tools.failed": "an `error` beside it says why",
     "response.mcp_call_arguments.delta": "comes once, with all arguments",
     "response.function_call_arguments.delta": "comes once, with all arguments",
     "response.done": "comes when the response was heard; tokens of prompts are an estimate",
@@ -116,9 +120,6 @@ NOT_SENT: Mapping[str, str] = {
     "conversation.item.input_audio_transcription.segment": "speakers are not told apart",
     "input_audio_buffer.dtmf_event_received": "a telephone's keys are typed messages",
     "response.mcp_call.in_progress": "the item says so; a client that then asks for it may believe that it still runs",
-    "mcp_list_tools.in_progress": "MCP servers are the operator's",
-    "mcp_list_tools.completed": "MCP servers are the operator's",
-    "mcp_list_tools.failed": "MCP servers are the operator's",
 }
 
 NAMES: Mapping[type, str] = {
@@ -135,6 +136,9 @@ NAMES: Mapping[type, str] = {
     items.ToolFailure: "tool_execution_error",
     items.FunctionCallItem: "function_call",
     items.FunctionOutputItem: "function_call_output",
+    items.ListedToolsItem: "mcp_list_tools",
+    items.ApprovalRequestItem: "mcp_approval_request",
+    items.ApprovalItem: "mcp_approval_response",
 }
 
 MAX_METADATA = 16
@@ -235,7 +239,7 @@ RESPONSE_FIELDS: Mapping[str, Field] = {
     "instructions": INSTRUCTIONS,
     "output_modalities": MODALITIES,
     "max_output_tokens": MOST_TOKENS,
-    "tools": TOOLS,
+    "tools": RESPONSE_TOOLS,
     "tool_choice": TOOL_CHOICE,
     "parallel_tool_calls": PARALLEL,
     "prompt": PROMPT,

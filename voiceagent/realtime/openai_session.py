@@ -236,7 +236,13 @@ TOOL_CHOICE = Field(
     "a forced call begins the reply; what follows its result is free. Refused where the model's engine cannot force a call, "
     "as of Ollama; `mcp` is refused",
 )
-TOOLS = Field(_tools, "differs", "functions; an MCP server is refused, since the operator names those in agent.yaml")
+TOOLS = Field(
+    _tools,
+    "differs",
+    "functions; MCP servers where the operator allows their addresses, without `connector_id`, `tunnel_id`, `defer_loading` and "
+    "`allowed_callers`. Their credentials are not shown",
+)
+RESPONSE_TOOLS = Field(_tools, "differs", "functions; an MCP server is the session's")
 PARALLEL = only(None, True, why="a model that asks for several tools at once is let")
 PROMPT = only(None, why="prompts are not stored here")
 REASONING = only(None, why="the model's own setting stands in agent.yaml")

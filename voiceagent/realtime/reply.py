@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from voiceagent.realtime.conversation import ItemList
+from voiceagent.realtime.items import OUR_LABEL, ApprovalRequestItem
 from voiceagent.realtime.response import OpenResponse, ResponseShape
 from voiceagent.realtime.server_events import ResponseUsage, ServerEvent
 
@@ -23,6 +24,8 @@ class OpenReply:
         self.cancel_requested = False
         self.key = ""
         """The client's wish that it fulfils."""
+        self.was_approved = False
+        """True once the client has approved a tool's run, and the next response has begun by that."""
         self.shape = shape or ResponseShape()
         self._conversation = conversation
         self._conversation_id = conversation_id
@@ -112,13 +115,25 @@ class OpenReply:
         events = [event for response, (said, _) in shares for event in response.heard(said, at_ms)]
         return [*events, *self._hand_over(at_ms)]
 
-    def tool_started(self, call_id: str, name: str, arguments: str) -> list[ServerEvent]:
-        """The server runs a tool for the reply."""
+    def tool_started(
+        self, call_id: str, name: str, arguments: str, label: str = OUR_LABEL, request_id: str | None = None
+    ) -> list[ServerEvent]:
+        """See `OpenResponse.tool_started`."""
         if self._over:
             return []
         if self._must_wait:
-            return self._hold(lambda: self.tool_started(call_id, name, arguments))
-        return [*self._go_on(), *self._last.tool_started(call_id, name, arguments)]
+            return self._hold(lambda: self.tool_started(call_id, name, arguments, label, request_id))
+        if request_id:
+            self.was_approved = True
+            for response in self._responses:
+                response.approved(call_id)
+        return [*self._go_on(), *self._last.tool_started(call_id, name, arguments, label, request_id)]
+
+    def approval_asked(self, call_id: str, item: ApprovalRequestItem, at_ms: float) -> list[ServerEvent]:
+        """The client is asked whether a tool may run."""
+        if self._over:
+            return []
+        return [*self._go_on(), *self._last.approval_asked(call_id, item), *self._hand_over(at_ms)]
 
     def function_called(self, call_id: str, name: str, arguments: str, at_ms: float) -> list[ServerEvent]:
         """The client is asked to run a tool of its own."""

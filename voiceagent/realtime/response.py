@@ -13,6 +13,8 @@ import msgspec
 from voiceagent.json_types import JsonObject
 from voiceagent.realtime.conversation import ItemList
 from voiceagent.realtime.items import (
+    OUR_LABEL,
+    ApprovalRequestItem,
     FunctionCallItem,
     Item,
     MessageItem,
@@ -73,7 +75,8 @@ class _ToolCall:
 
 @dataclass(slots=True)
 class _FunctionCall:
-    item: FunctionCallItem
+    call_id: str
+    item: FunctionCallItem | ApprovalRequestItem
     told: bool = False
     """True once its end was sent."""
 
@@ -82,7 +85,13 @@ class _FunctionCall:
     ) -> ToolProgress:
         item = self.item
         return ToolProgress(
-            item_id=item.id, call_id=item.call_id, name=item.name, arguments=item.arguments, output=output, ok=ok, status=status
+            item_id=item.id,
+            call_id=self.call_id,
+            name=item.name,
+            arguments=item.arguments,
+            output=output,
+            ok=ok,
+            status=status,
         )
 
 
@@ -219,11 +228,20 @@ class OpenResponse:
             events += self._stop_playing(cleared=False)
         return events
 
-    def tool_started(self, call_id: str, name: str, arguments: str) -> list[ServerEvent]:
-        """The server runs a tool for the reply."""
+    def tool_started(
+        self, call_id: str, name: str, arguments: str, label: str = OUR_LABEL, request_id: str | None = None
+    ) -> list[ServerEvent]:
+        """The server runs a tool for the reply: its own, or one of a client's MCP server of this label, perhaps after the client
+        has answered the request for an approval."""
         if self._done or call_id in self._tools or len(self._tools) >= MAX_TOOL_CALLS:
             return []
-        item = ToolCallItem(id=self._conversation.new_id("item"), name=name, arguments=arguments)
+        item = ToolCallItem(
+            id=self._conversation.new_id("item"),
+            name=name,
+            arguments=arguments,
+            server_label=label,
+            approval_request_id=request_id,
+        )
         tool = _ToolCall(call_id, item, len(self._output))
         self._tools[call_id] = tool
         self._output.append(item)
@@ -244,7 +262,7 @@ class OpenResponse:
         index = len(self._output)
         begun = msgspec.structs.replace(item, arguments="", status="in_progress")
         self._output.append(item)
-        self._asked[call_id] = asked = _FunctionCall(item)
+        self._asked[call_id] = asked = _FunctionCall(call_id, item)
         where: _ToolPlace = {"item_id": item.id, "output_index": index}
         return [
             OutputItemAdded(response_id=self.response_id, output_index=index, item=begun),
@@ -255,6 +273,25 @@ class OpenResponse:
             OutputItemDone(response_id=self.response_id, output_index=index, item=item),
             asked.progress(None, None, "running"),
         ]
+
+    def approval_asked(self, call_id: str, item: ApprovalRequestItem) -> list[ServerEvent]:
+        """The client is asked whether a tool may run."""
+        if self._done or call_id in self._asked or len(self._asked) >= MAX_TOOL_CALLS:
+            return []
+        index = len(self._output)
+        self._output.append(item)
+        self._asked[call_id] = _FunctionCall(call_id, item)
+        return [
+            OutputItemAdded(response_id=self.response_id, output_index=index, item=item),
+            *self._joined(item),
+            *self._completed(item),
+            OutputItemDone(response_id=self.response_id, output_index=index, item=item),
+        ]
+
+    def approved(self, call_id: str) -> None:
+        """The client lets the tool run; what comes of it belongs to another item."""
+        if call_id in self._asked:
+            self._asked[call_id].told = True
 
     def tool_ended(self, call_id: str, output: str, *, ok: bool) -> list[ServerEvent]:
         """The tool ended, perhaps after its reply."""

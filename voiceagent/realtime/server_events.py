@@ -298,6 +298,24 @@ class ToolFailed(InsideToolCall, frozen=True, kw_only=True):
     """The tool failed, or the reply ended before it did."""
 
 
+class ToolsListing(ServerEvent, frozen=True, kw_only=True):
+    """The tools of a client's MCP server are being read."""
+
+    item_id: str
+
+
+class ToolsListed(ServerEvent, frozen=True, kw_only=True):
+    """They were read."""
+
+    item_id: str
+
+
+class ToolsUnlisted(ServerEvent, frozen=True, kw_only=True):
+    """They cannot be read."""
+
+    item_id: str
+
+
 class FunctionArgumentsDelta(InsideToolCall, frozen=True, kw_only=True):
     """The arguments for a tool of the client; they come in one piece."""
 

@@ -32,7 +32,17 @@ from voiceagent.realtime.client_events import ClientEventError
 from voiceagent.realtime.conversation import FIRST, ItemList, NewId, random_id
 from voiceagent.realtime.dialect import Dialect
 from voiceagent.realtime.fixed_settings import FixedSettings, refusal_of_fixed, settings_named
-from voiceagent.realtime.items import FunctionCallItem, FunctionOutputItem, InputAudio, Item, MessageItem, ToolCallItem
+from voiceagent.realtime.items import (
+    ApprovalItem,
+    ApprovalRequestItem,
+    FunctionCallItem,
+    FunctionOutputItem,
+    InputAudio,
+    Item,
+    ListedToolsItem,
+    MessageItem,
+    ToolCallItem,
+)
 from voiceagent.realtime.openai_realtime import OPENAI
 from voiceagent.realtime.reply import OpenReply
 from voiceagent.realtime.response import ResponseShape
@@ -59,6 +69,9 @@ from voiceagent.realtime.server_events import (
     SessionCreated,
     SessionUpdated,
     TokenDetails,
+    ToolsListed,
+    ToolsListing,
+    ToolsUnlisted,
 )
 from voiceagent.realtime.settings import (
     ClientSettings,
@@ -73,6 +86,9 @@ from voiceagent.realtime.utterance import ClientUtterance
 
 FRAME_MS = 20.0
 """A truncation may be this far behind the end of an item's audio: clients round."""
+ServerOf = Callable[[str], tuple[str, bool] | None]
+"""Gives the label of the client's MCP server that has a tool, and true when the client must approve the tool's run. None for any
+other tool."""
 RateLimits = Callable[[float], tuple[RateLimit, ...]]
 """Gives the client's limits at a time, in milliseconds on the call's clock."""
 REMEMBERED = 64
@@ -105,6 +121,8 @@ class EventOutcome:
     """The session's settings, when the client changed some."""
     tool_results: tuple[tuple[str, str], ...] = ()
     """The results of the client's tools, by the model's call id."""
+    approvals: tuple[tuple[str, bool, str], ...] = ()
+    """The client's answers to requests for an approval: the model's call id, whether it is given, and the reason."""
     changes_tools: bool = False
     """True when the client offered other tools."""
     reduces_noise: bool | None = None
@@ -143,6 +161,7 @@ class RealtimeSession:
         offer_response_tools: OfferTools = no_client_tools,
         turn_detection: TurnDetection | None = None,
         rate_limits: RateLimits | None = None,
+        server_of: ServerOf = lambda name: None,
         dialect: Dialect = OPENAI,
         fixed: Collection[str] = (),
     ) -> None:
@@ -155,6 +174,9 @@ class RealtimeSession:
         self._dialect = dialect
         self._offer_response_tools = offer_response_tools
         self._rate_limits = rate_limits
+        self._server_of = server_of
+        self._approvals: OrderedDict[str, tuple[int, str, ApprovalRequestItem]] = OrderedDict()
+        """The open requests for an approval, by item: the reply, and the language model's call."""
         self._new_id = new_id
         self._conversation = ItemList(new_id)
         self._conversation_id = new_id("conv")
@@ -322,6 +344,8 @@ class RealtimeSession:
                 if self.settings.is_clients_tool(name) or name in self._response_tools(reply_id):
                     _remember(self._asked, call_id, None)
                     return events + reply.function_called(call_id, name, arguments, at_ms)
+                if (server := self._server_of(name)) is not None:
+                    return events + self._called_at(server, reply_id, call_id, name, arguments, at_ms)
                 return events + reply.tool_started(call_id, name, arguments)
             case actions.ToolEnded(reply_id, call_id, _, output, ok):
                 return known.tool_ended(call_id, output, at_ms, ok=ok) if (known := self._replies.get(reply_id)) else []
@@ -341,6 +365,34 @@ class RealtimeSession:
                 self._pending = None
                 return [ErrorEvent(error=ErrorDetails(type="server_error", code=code, message=message))]
         return []
+
+    def _called_at(
+        self, server: tuple[str, bool], reply_id: int, call_id: str, name: str, arguments: str, at_ms: float
+    ) -> list[ServerEvent]:
+        """A tool of a client's MCP server runs, or waits for the client's approval."""
+        label, must_ask = server
+        reply = self._replies[reply_id]
+        if not must_ask:
+            return reply.tool_started(call_id, name, arguments, label)
+        request = ApprovalRequestItem(self._new_id("mcpr"), label, name, arguments)
+        _remember(self._approvals, request.id, (reply_id, call_id, request))
+        return reply.approval_asked(call_id, request, at_ms)
+
+    def tools_listing(self, label: str) -> tuple[str, list[JsonObject]]:
+        """The tools of a client's MCP server are being read. Returns the id of the list's item."""
+        item = ListedToolsItem(self._new_id("mcpl"), label)
+        return item.id, self._send([self._conversation.add(item), ToolsListing(item_id=item.id)])
+
+    def tools_listed(self, item_id: str, label: str, tools: Sequence[JsonObject], failure: str = "") -> list[JsonObject]:
+        """They were read, or cannot be, for a reason that the client is told."""
+        if self._ended:
+            return []
+        item = ListedToolsItem(item_id, label, tuple(tools))
+        if not failure:
+            return self._send([ToolsListed(item_id=item_id), self._conversation.done(item)])
+        message = f"The tools of the MCP server {label} cannot be read: {failure}."
+        error = ErrorDetails("server_error", "mcp_list_tools_failed", message, "session.tools")
+        return self._send([ToolsUnlisted(item_id=item_id), self._conversation.done(item), ErrorEvent(error=error)])
 
     def _idle(self, since_ms: float, at_ms: float) -> list[ServerEvent]:
         item = MessageItem(id=self._new_id("item"), role="user", status="completed", content=(InputAudio(transcript=""),))
@@ -403,7 +455,9 @@ class RealtimeSession:
         return EventOutcome(events=(ReplyRequested(at_ms, wish),), was_asked=was_asked)
 
     def _is_follow_up(self, open_reply: OpenReply | None, at_ms: float) -> bool:
-        return at_ms <= self._follow_up_until_ms if open_reply is None else open_reply.is_handed_over
+        if open_reply is None or open_reply.was_approved:
+            return at_ms <= self._follow_up_until_ms
+        return open_reply.is_handed_over
 
     def _wish(self, event: client.ResponseCreate, wanted: ResponseSettings) -> ReplyWish:
         """The turn engine's form of what a client asks of a response. Raises ClientEventError."""
@@ -422,7 +476,12 @@ class RealtimeSession:
     def _message(self, given: client.NewItem | ItemReference, event: client.ClientEvent) -> Message:
         """The message of an item in a response's input."""
         if isinstance(given, ItemReference):
-            return as_message(self._known(given.id, event))
+            try:
+                return as_message(self._known(given.id, event))
+            except ValueError as error:
+                raise _refused(
+                    event, f"The item {given.id[:64]} is nothing that a response answers: {error}.", "item_id"
+                ) from error
         if isinstance(given, client.NewMessage) and given.role == "system" and self._fixed.among(("instructions",)):
             raise _refused(
                 event, "The instructions are fixed by this call's client secret.", "response.input", code="setting_fixed"
@@ -514,6 +573,8 @@ class RealtimeSession:
         given = event.item
         if isinstance(given, client.NewFunctionOutput) and given.call_id in self._asked:
             return self._function_output(item_id, given, place, at_ms)
+        if isinstance(given, client.NewApproval):
+            return self._approval(item_id, given, event, at_ms)
         if isinstance(given, client.NewMessage):
             self._check_text(given, event)
         elif isinstance(given, client.NewFunctionOutput) and not self._is_call(given.call_id):
@@ -531,6 +592,20 @@ class RealtimeSession:
         put_behind = None if place is None else "" if place == FIRST else self._key_at(place)
         message = as_message(item)
         return EventOutcome(events=(HistoryAdded(at_ms, message, item_id, put_behind),), replies=replies)
+
+    def _approval(self, item_id: str, given: client.NewApproval, event: client.ClientEvent, at_ms: float) -> EventOutcome:
+        """The answer to a request for an approval."""
+        asked = self._approvals.pop(given.request_id, None)
+        if asked is None:
+            message = f"No approval is waited for under the id {given.request_id[:64]!r}."
+            raise _refused(event, message, "item.approval_request_id", code="item_not_found")
+        reply_id, call_id, request = asked
+        item = ApprovalItem(item_id, given.request_id, given.is_given, given.reason or None)
+        events: list[ServerEvent] = [self._conversation.add(item), self._conversation.done(item)]
+        if given.is_given and (reply := self._replies.get(reply_id)) is not None:
+            events += reply.tool_started(call_id, request.name, request.arguments, request.server_label, request.id)
+        self._expect_follow_up(at_ms)
+        return EventOutcome(replies=tuple(self._send(events)), approvals=((call_id, given.is_given, given.reason),))
 
     def _key_at(self, item_id: str) -> str:
         """The name of an item, or of the nearest one before it that has a name. Empty: there is none."""

@@ -172,7 +172,7 @@ class SessionSettings:
 
     def is_clients_tool(self, name: str) -> bool:
         """True when the client runs the tool of this name."""
-        return any(tool["name"] == name for tool in self.current.tools)
+        return any(tool.get("name") == name for tool in self.current.tools)
 
     def update(self, changes: JsonObject, event_id: str | None = None) -> ErrorDetails | None:
         """Merge changes in. Returns what was left out and why, if the client must know. Raises ClientEventError when nothing was

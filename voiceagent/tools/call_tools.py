@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from voiceagent.errors import ProtocolError
 from voiceagent.json_types import JsonObject
 from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
+from voiceagent.tools.client_mcp import MAX_SERVERS, Approval, ApprovedTool, ClientMcpServer, read_entry
 from voiceagent.tools.plain_schema import Room
 from voiceagent.tools.runner import ToolOutcome
 from voiceagent.tools.threads import Threads
@@ -33,8 +34,12 @@ MAX_CLIENT_PARTS = 1000
 class CallTools:
     """One per call."""
 
-    def __init__(self, agents: ToolSet, legs: Sequence[Tool] = ()) -> None:
+    def __init__(self, agents: ToolSet, legs: Sequence[Tool] = (), allowed_servers: Sequence[str] = ()) -> None:
+        """`allowed_servers` are the addresses of MCP servers that a client may name."""
         self.agents = agents
+        self._allowed_servers = allowed_servers
+        self._servers: tuple[ClientMcpServer, ...] = ()
+        self._approvals: dict[str, asyncio.Future[Approval]] = {}
         self._legs = {tool.name: tool for tool in legs if tool.name not in agents.names}
         self._offered: dict[str, _Offered] = {}
         self._of_response: dict[str, _Offered] = {}
@@ -44,7 +49,13 @@ class CallTools:
     def offer(self, tools: object) -> list[dict[str, object]]:
         """Take the client's tools, in the form of the protocol's `session.tools`, in place of those that it offered before.
         Returns them as the session shows them. Raises ProtocolError, and then nothing has changed."""
-        self._offered = self._read(tools)
+        functions, entries = _divided(tools)
+        offered = self._read(functions)
+        servers = self._read_servers(entries)
+        for server in self._servers:
+            if server not in servers:
+                server.dropped.set()
+        self._offered, self._servers = offered, servers
         return self.offered
 
     def offer_for_response(self, tools: object) -> list[dict[str, object]]:
@@ -66,6 +77,37 @@ class CallTools:
             offered[one.name] = one
         return offered
 
+    def _read_servers(self, entries: Sequence[JsonObject]) -> tuple[ClientMcpServer, ...]:
+        """The client's MCP servers. One that it had already stays connected."""
+        if len(entries) > MAX_SERVERS:
+            raise ProtocolError(f"session.tools may name at most {MAX_SERVERS} MCP servers.")
+        read = [read_entry(entry, self._allowed_servers) for entry in entries]
+        if len({entry.label for entry in read}) < len(read):
+            raise ProtocolError("Two MCP servers of session.tools have the same server_label.")
+        had = {server.entry.label: server for server in self._servers}
+        return tuple(
+            had[entry.label] if entry.label in had and had[entry.label].entry == entry else ClientMcpServer(entry)
+            for entry in read
+        )
+
+    def new_servers(self) -> list[ClientMcpServer]:
+        """The client's MCP servers that nobody connects yet. They count as begun from now on."""
+        new = [server for server in self._servers if not server.is_begun]
+        for server in new:
+            server.is_begun = True
+        return new
+
+    def of_server(self, name: str) -> tuple[ClientMcpServer, Tool] | None:
+        """The client's MCP server that has the tool, and the tool. None for any other tool."""
+        if name in self.agents.names or name in self._legs or name in self._offered or name in self._of_response:
+            return None
+        return next(((server, tool) for server in self._servers for tool in server.tools if tool.name == name), None)
+
+    def server_of(self, name: str) -> tuple[str, bool] | None:
+        """The label of that server, and true when the client must approve the run."""
+        found = self.of_server(name)
+        return found and (found[0].entry.label, found[0].needs_approval(found[1]))
+
     @property
     def legs(self) -> tuple[Tool, ...]:
         """The tools that belong to the leg."""
@@ -74,7 +116,7 @@ class CallTools:
     @property
     def offered(self) -> list[dict[str, object]]:
         """The client's tools, as the session shows them."""
-        return [tool.shown for tool in self._offered.values()]
+        return [*(tool.shown for tool in self._offered.values()), *(server.entry.shown for server in self._servers)]
 
     def schemas(self, of_response: Sequence[str] | None = None) -> list[JsonObject]:
         """The OpenAI function objects of all tools; the agent's come first, because they stay. `of_response` are the client's in
@@ -83,15 +125,18 @@ class CallTools:
         legs = [tool.schema for tool in self._legs.values()]
         if of_response is None:
             clients = self._offered
+            servers = [tool for server in self._servers for tool in server.tools if self.of_server(tool.name) == (server, tool)]
         else:
+            servers = []
             clients = {name: tool for name, tool in self._of_response.items() if name in of_response}
-        return [*self.agents.schemas(), *legs, *(tool.schema for name, tool in clients.items() if name not in mine)]
+        functions = [tool.schema for name, tool in clients.items() if name not in mine]
+        return [*self.agents.schemas(), *legs, *functions, *(tool.schema for tool in servers)]
 
     def policy(self, name: str) -> ToolPolicy:
         """The policy of a tool."""
         if name in self._legs:
             return self._legs[name].policy
-        return ToolPolicy() if self._clients(name) else self.agents.policy(name)
+        return ToolPolicy() if self._clients(name) or self.of_server(name) else self.agents.policy(name)
 
     async def run(self, call_id: str, name: str, arguments: str, timeout_s: float) -> ToolOutcome:
         """Run a tool by the rules of `ToolSet.run`; `call_id` is the model's request. A run of a client's tool waits until
@@ -99,9 +144,28 @@ class CallTools:
         if name in self._legs:
             return await self._own_runs.run(self._legs[name], arguments, timeout_s)
         tool = self._clients(name)
+        if tool is None and (found := self.of_server(name)) is not None:
+            return await self._run_at_server(*found, call_id, arguments, timeout_s)
         if tool is None:
             return await self.agents.run(name, arguments, timeout_s)
         return await self._own_runs.run(_AtTheClient(tool, call_id, self._waiting), arguments, timeout_s)
+
+    async def _run_at_server(
+        self, server: ClientMcpServer, tool: Tool, call_id: str, arguments: str, timeout_s: float
+    ) -> ToolOutcome:
+        if not server.needs_approval(tool):
+            return await self._own_runs.run(ApprovedTool(tool), arguments, timeout_s)
+        approval = self._approvals.setdefault(call_id, asyncio.get_running_loop().create_future())
+        try:
+            return await self._own_runs.run(ApprovedTool(tool, approval), arguments, timeout_s)
+        finally:
+            self._approvals.pop(call_id, None)
+
+    def approve(self, call_id: str, approval: Approval) -> None:
+        """Take the client's answer to the request for an approval. It changes nothing if nobody waits for it."""
+        waiting = self._approvals.get(call_id)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(approval)
 
     def answer(self, call_id: str, output: str) -> bool:
         """Take the client's result of the request. Returns whether somebody waited for it."""
@@ -117,12 +181,22 @@ class CallTools:
             if not waiting.done():
                 waiting.set_exception(ToolError("The call ended before the tool did."))
         self._waiting.clear()
-        self._offered = {}
+        for call_id in tuple(self._approvals):
+            self.approve(call_id, Approval(False, "The call ended."))
+        self._offered, self._servers = {}, ()
 
     def _clients(self, name: str) -> _Offered | None:
         if name in self.agents.names:
             return None
         return self._offered.get(name) or self._of_response.get(name)
+
+
+def _divided(tools: object) -> tuple[object, list[JsonObject]]:
+    """The client's functions, and its MCP servers."""
+    if not isinstance(tools, list):
+        return tools, []
+    servers = [tool for tool in tools if isinstance(tool, dict) and tool.get("type") == "mcp"]
+    return [tool for tool in tools if not isinstance(tool, dict) or tool.get("type") != "mcp"], servers
 
 
 class _Offered:
@@ -131,7 +205,7 @@ class _Offered:
     def __init__(self, tool: object, room: Room) -> None:
         if not isinstance(tool, dict) or tool.get("type", "function") != "function":
             raise ProtocolError(
-                "A tool of session.tools must be an object of type function; MCP servers are named in agent.yaml."
+                "A tool must be an object of type function; MCP servers, of type mcp, may be named in session.tools alone."
             )
         name, description = tool.get("name"), tool.get("description") or ""
         if not isinstance(name, str) or not NAME.fullmatch(name):

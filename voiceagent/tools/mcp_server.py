@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -103,8 +104,14 @@ def _effect(described: McpToolDescription) -> Effect:
 class McpServer(ToolSource):
     """One server. Its connection lives in a task of its own, from `open` to `close`."""
 
-    def __init__(self, settings: McpSettings, base_dir: Path, connect_timeout_s: float = CONNECT_TIMEOUT_S) -> None:
-        """Raises ConfigError."""
+    def __init__(
+        self,
+        settings: McpSettings,
+        base_dir: Path,
+        connect_timeout_s: float = CONNECT_TIMEOUT_S,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """`headers` are sent besides those that the settings name. Raises ConfigError."""
         super().__init__()
         self._connect_timeout_s = connect_timeout_s
         self._settings = settings
@@ -112,7 +119,7 @@ class McpServer(ToolSource):
         self._who = f"mcp {settings.label}"
         if settings.url:
             checked_url(self._who, settings.url)
-        self._headers = headers_from(self._who, settings.headers_env)
+        self._headers = {**headers_from(self._who, settings.headers_env), **(headers or {})}
         self._environment = variables_from(self._who, settings.env)
         self._client: Client | None = None
         self._connected = asyncio.Event()
@@ -129,6 +136,11 @@ class McpServer(ToolSource):
         await asyncio.wait([keeper, tried], return_when=asyncio.FIRST_COMPLETED)
         if tried.done():
             tried.result()
+
+    @property
+    def is_connected(self) -> bool:
+        """True while it can be called."""
+        return self._client is not None
 
     async def close(self) -> None:
         """Disconnect; a program is ended."""
