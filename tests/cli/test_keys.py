@@ -31,9 +31,9 @@ def test_a_key_is_shown_when_it_is_made_and_never_again(voiceagent: Run) -> None
     assert "operator" in listed.out
     assert "never" in listed.out
     found = json.loads(voiceagent("keys", "list", "--json").out)
-    assert [(each["name"], each["operator"], each["limits"]["calls"]) for each in found] == [
-        ("kiosk", False, 2),
-        ("me", True, None),
+    assert [(each["name"], each["kind"], each["limits"]["calls"]) for each in found] == [
+        ("kiosk", "client", 2),
+        ("me", "operator", None),
     ]
     assert key not in listed.out + str(found)
     assert voiceagent("keys", "revoke", "kiosk").code == 0

@@ -50,10 +50,10 @@ def test_two_keys_of_one_name_have_their_own_salts_and_values(file: KeyFile) -> 
 def test_a_key_is_let_in_and_a_changed_one_is_not(file: KeyFile) -> None:
     limits = KeyLimits(calls=2, minutes_a_day=60)
     key = file.add("shop", limits)
-    operators = file.add("me", operator=True)
+    operators = file.add("me", kind="operator")
     ring = KeyRing(file=file)
     assert named(ring.client(key)) == Client("shop", limits=limits)
-    assert named(ring.client(operators)) == Client("me", is_operator=True)
+    assert named(ring.client(operators)) == Client("me", "operator")
     other_end = f"{key[:-1]}{'A' if key[-1] != 'A' else 'B'}"
     for wrong in (
         "",
@@ -70,11 +70,11 @@ def test_a_key_is_let_in_and_a_changed_one_is_not(file: KeyFile) -> None:
 
 
 def test_keys_of_the_environment_are_let_in_beside_those_of_the_file(file: KeyFile) -> None:
-    assert KeyRing(("only",)).client("only") == Client("key 1", is_operator=True)
+    assert KeyRing(("only",)).client("only") == Client("key 1", "owner")
     file.add("shop")
     ring = KeyRing(("first", "second"), ("operators",), file)
     assert ring.client("second") == Client("key 2")
-    assert ring.client("operators") == Client("operator key 1", is_operator=True)
+    assert ring.client("operators") == Client("operator key 1", "operator")
     assert ring.count() == 3
     assert KeyRing(("first",), file=file).client("first") == Client("key 1")
 

@@ -16,7 +16,7 @@ from aiohttp.test_utils import TestServer
 from aiohttp.typedefs import Handler
 
 from tests.store.calls import keep_call
-from voiceagent.server.access.key_file import KeyFile
+from voiceagent.server.access.key_file import KeyFile, KeyKind
 from voiceagent.server.access.key_ring import KeyRing
 from voiceagent.server.calls import monitors
 from voiceagent.server.calls.monitors import MAX_KEPT, MAX_MONITORS_OF_A_CALL, MAX_WAITING, CallFeed, CallFeeds
@@ -120,11 +120,11 @@ class Served:
 
 @asynccontextmanager
 async def serving(
-    address: StoreAddress, *, operator: bool = True, keys: KeyRing | None = None, key: str = ""
+    address: StoreAddress, *, kind: KeyKind = "monitor", keys: KeyRing | None = None, key: str = ""
 ) -> AsyncIterator[Served]:
     @web.middleware
     async def admit(request: web.Request, handler: Handler) -> web.StreamResponse:
-        request[CLIENT] = (keys.client(key) if keys else None) or Client("key 1", operator)
+        request[CLIENT] = (keys.client(key) if keys else None) or Client("key 1", kind)
         return await handler(request)
 
     app = web.Application(middlewares=[answer_problems, admit])
@@ -301,10 +301,11 @@ async def test_what_cannot_be_followed_is_refused(tmp_path: Path, path: str, sta
         assert (response.status, (await response.json())["error"]["code"]) == (status, code)
 
 
-async def test_only_the_operator_may_follow_calls(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["client", "operator"])
+async def test_only_monitors_may_follow_calls(tmp_path: Path, kind: KeyKind) -> None:
     keep_call(local_store(tmp_path), "rtc_1")
-    async with serving(local_store(tmp_path), operator=False) as served, served.get("/v1/calls/rtc_1/events") as response:
-        assert (response.status, (await response.json())["error"]["code"]) == (403, "operator_only")
+    async with serving(local_store(tmp_path), kind=kind) as served, served.get("/v1/calls/rtc_1/events") as response:
+        assert (response.status, (await response.json())["error"]["code"]) == (403, "monitor_only")
 
 
 async def test_without_a_store_a_call_that_is_over_is_not_there(tmp_path: Path) -> None:
@@ -320,7 +321,7 @@ async def test_a_store_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 
 async def test_a_monitor_whose_key_is_revoked_is_told_so_and_ended(tmp_path: Path) -> None:
     file = KeyFile(tmp_path / "keys.json")
-    key = file.add("watcher", operator=True)
+    key = file.add("watcher", kind="monitor")
     ring = KeyRing(file=file)
     async with serving(local_store(tmp_path), keys=ring, key=key) as served:
         feed = served.feeds.begin("rtc_1")

@@ -8,7 +8,7 @@ from datetime import datetime
 import click
 
 from voiceagent.cli.tables import plain_table, show
-from voiceagent.server.access.key_file import KEYS_FILE_VARIABLE, KeyLimits, KeyUse, StoredKey
+from voiceagent.server.access.key_file import KEYS_FILE_VARIABLE, KeyKind, KeyLimits, KeyUse, StoredKey
 from voiceagent.server.access.key_ring import KEYS_VARIABLE, key_uses, keys_file
 from voiceagent.settings.agent import data_dir
 
@@ -23,6 +23,8 @@ Examples:
   voiceagent keys add shop                          a key without limits of its own
   voiceagent keys add kiosk --calls 2 --minutes-a-day 60 --calls-a-minute 6
   voiceagent keys add me --operator                 it may drain the server, too
+  voiceagent keys add desk --monitor                it only follows calls, and reads what is said
+  voiceagent keys add prometheus --metrics          it only reads the metrics
   voiceagent keys list
   voiceagent keys revoke kiosk
 
@@ -41,13 +43,15 @@ def keys() -> None:
 @click.option("--calls", default=0, type=click.IntRange(0, 1000), help="Calls at the same time.")
 @click.option("--minutes-a-day", default=0.0, type=click.FloatRange(0, 10**7), help="Minutes of calls a day.")
 @click.option("--calls-a-minute", default=0.0, type=click.FloatRange(0, 60_000), help="Calls begun a minute.")
-@click.option("--operator", is_flag=True, help="It may also do what only the operator may, such as drain the server.")
-def add_key(name: str, calls: int, minutes_a_day: float, calls_a_minute: float, operator: bool) -> None:
+@click.option("--operator", "kind", flag_value="operator", help="It may also do what only the operator may: drain, dial.")
+@click.option("--monitor", "kind", flag_value="monitor", help="It only follows calls, and reads what is said in them.")
+@click.option("--metrics", "kind", flag_value="metrics", help="It only reads the metrics.")
+def add_key(name: str, calls: int, minutes_a_day: float, calls_a_minute: float, kind: KeyKind | None) -> None:
     """Make a key called NAME and print it. It is shown this once: the file holds only its hash.
 
     A limit of 0 is that of `admission.per_client` in agent.yaml."""
     file = keys_file(data_dir())
-    key = file.add(name, KeyLimits(calls, minutes_a_day, calls_a_minute), operator=operator)
+    key = file.add(name, KeyLimits(calls, minutes_a_day, calls_a_minute), kind=kind or "client")
     click.echo(key)
     click.echo(f"key {name} is in {file.path}; it is not shown again, so keep it now", err=True)
 
@@ -89,14 +93,14 @@ def _facts(key: StoredKey, use: KeyUse | None) -> dict[str, object]:
         "id": key.id,
         "created": key.created.isoformat(),
         "last_used": use.last.isoformat() if use else None,
-        "operator": key.operator,
+        "kind": key.kind,
         "limits": {name: getattr(key.limits, name) or None for name in _LIMITS},
     }
 
 
 def _limits(key: StoredKey) -> str:
     parts = [f"{getattr(key.limits, name):g} {shown}" for name, shown in _LIMITS.items() if getattr(key.limits, name)]
-    return ", ".join(["operator"] * key.operator + parts) or NO_LIMIT
+    return ", ".join([key.kind] * (key.kind != "client") + parts) or NO_LIMIT
 
 
 def _day(at: datetime | None) -> str:

@@ -17,7 +17,7 @@ from voiceagent.latency.budget_file import load_budgets
 from voiceagent.models.choice import AUTO, choose_profile, profile_of, registry_of, wanted_profile, with_own_models
 from voiceagent.models.registry import Registry
 from voiceagent.resources import default_budgets_file, demo_agent_file
-from voiceagent.server.access.key_ring import KEYS_VARIABLE, OPERATOR_KEYS_VARIABLE, keys_of_server
+from voiceagent.server.access.key_ring import KEYS_VARIABLE, OPERATOR_KEYS_VARIABLE, VARIABLES, keys_of_server
 from voiceagent.server.calls.draining import DRAIN_TIMEOUT_S
 from voiceagent.server.http.app import make_app
 from voiceagent.server.http.connections import MAX_CONNECTIONS
@@ -38,7 +38,8 @@ Examples:
 Clients present a key: one that `voiceagent keys add` made, or one of {KEYS_VARIABLE}, separated
 by commas. Without keys any bearer token is accepted, and only loopback addresses can be served.
 Keys in {OPERATOR_KEYS_VARIABLE}, and those of `keys add --operator`, may besides drain the
-server.
+server and dial. Those in {VARIABLES["monitor"]} only follow calls and read what is said in
+them; those in {VARIABLES["metrics"]} only read the metrics.
 
 \b
 SIGTERM, SIGINT   end the calls and stop, within 5 s; a second one exits at once

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -34,6 +34,11 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _KEY = re.compile(rf"{PREFIX}([0-9a-f]{{8}})_[A-Za-z0-9_-]{{43}}")
 _EXPECTED = "expected a file that `voiceagent keys add` wrote"
 _NO_SALT = bytes(16)
+
+
+KeyKind = Literal["client", "operator", "monitor", "metrics"]
+"""A client's key makes calls. An operator's may besides drain the server and dial. A monitor's follows calls, and so reads what
+is said in them. A metrics key reads the metrics. The latter two do nothing else."""
 
 
 class KeyLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -60,8 +65,7 @@ class StoredKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
     """SHA-256 of the salt and the key."""
     created: Annotated[datetime, msgspec.Meta(tz=True)]
-    operator: bool = False
-    """True if it may also do what only the operator may."""
+    kind: KeyKind = "client"
     limits: KeyLimits = NO_LIMITS
 
 
@@ -95,7 +99,7 @@ class KeyFile:
                 raise ConfigError(f"{self.path}: two keys have the same {what}; remove one, or {_EXPECTED}")
         return keys
 
-    def add(self, name: str, limits: KeyLimits | None = None, *, operator: bool = False) -> str:
+    def add(self, name: str, limits: KeyLimits | None = None, *, kind: KeyKind = "client") -> str:
         """Make a key and keep its hash; returns the key, which is kept nowhere. Raises ConfigError."""
         if not _NAME.fullmatch(name):
             raise ConfigError(
@@ -112,7 +116,7 @@ class KeyFile:
             key = f"{PREFIX}{key_id}_{secrets.token_urlsafe(32)}"
             salt = secrets.token_bytes(16)
             created = datetime.now(UTC).replace(microsecond=0)
-            entry = StoredKey(key_id, name, salt.hex(), _hash(salt, key).hex(), created, operator, limits or NO_LIMITS)
+            entry = StoredKey(key_id, name, salt.hex(), _hash(salt, key).hex(), created, kind, limits or NO_LIMITS)
             self._write((*keys, entry))
         return key
 

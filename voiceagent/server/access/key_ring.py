@@ -20,6 +20,7 @@ from voiceagent.server.access.key_file import (
     KEYS_FILE_VARIABLE,
     USES_NAME,
     KeyFile,
+    KeyKind,
     KeyUse,
     KeyUses,
     StoredKey,
@@ -29,6 +30,13 @@ from voiceagent.server.calls.quotas import Client
 
 KEYS_VARIABLE = "VOICEAGENT_KEYS"
 OPERATOR_KEYS_VARIABLE = "VOICEAGENT_OPERATOR_KEYS"
+VARIABLES: Mapping[KeyKind, str] = {
+    "operator": OPERATOR_KEYS_VARIABLE,
+    "monitor": "VOICEAGENT_MONITOR_KEYS",
+    "metrics": "VOICEAGENT_METRICS_KEYS",
+    "client": KEYS_VARIABLE,
+}
+"""The environment variables of keys. A key that stands in several is of the first of these kinds."""
 MIN_KEY_CHARACTERS = 16
 """The shortest key that other machines may try."""
 LOOK_S = 1.0
@@ -79,13 +87,22 @@ class KeyRing:
         operator_keys: tuple[str, ...] = (),
         file: KeyFile | None = None,
         uses: KeyUses | None = None,
+        *,
+        monitor_keys: tuple[str, ...] = (),
+        metrics_keys: tuple[str, ...] = (),
     ) -> None:
-        """`operator_keys` are let in like `keys`, and belong to the operator. Without operator keys, the only key is the
-        operator's. Raises ConfigError for a file that cannot be used."""
-        self._fixed = [(_digest(key), Client(f"operator key {number}", True)) for number, key in enumerate(operator_keys, 1)]
+        """`operator_keys` are let in like `keys`, and belong to the operator. If there is one key in all, and it is a client's,
+        it has every right. Raises ConfigError for a file that cannot be used."""
+        others: dict[KeyKind, tuple[str, ...]] = {"operator": operator_keys, "monitor": monitor_keys, "metrics": metrics_keys}
+        self._fixed = [
+            (_digest(key), Client(f"{kind} key {number}", kind))
+            for kind, given in others.items()
+            for number, key in enumerate(given, 1)
+        ]
         self._fixed += [(_digest(key), Client(f"key {number}")) for number, key in enumerate(keys, 1)]
-        self._shortest = min((len(key) for key in (*keys, *operator_keys)), default=MIN_KEY_CHARACTERS)
-        self._clients = len(set(keys) - set(operator_keys))
+        every = (*keys, *operator_keys, *monitor_keys, *metrics_keys)
+        self._shortest = min(map(len, every), default=MIN_KEY_CHARACTERS)
+        self._clients = len(set(keys) - {key for given in others.values() for key in given})
         self._file, self._uses = file, uses
         self._seen: object = None
         self._stored: dict[str, StoredKey] = {}
@@ -104,7 +121,7 @@ class KeyRing:
 
     def count(self) -> int:
         """The number of keys of clients."""
-        return self._clients + sum(not key.operator for key in self._stored.values())
+        return self._clients + sum(key.kind == "client" for key in self._stored.values())
 
     def client(self, token: str) -> Client | None:
         """The client whose key this is. Each key of the environment is compared, in a time that does not depend on how much of it
@@ -112,8 +129,8 @@ class KeyRing:
         given = _digest(token)
         known = [client for digest, client in self._fixed if hmac.compare_digest(given, digest)]
         if known:
-            is_only = len(self._fixed) == 1 and not self._stored
-            return Client(known[0].name, is_operator=True) if is_only else known[0]
+            is_only = len(self._fixed) == 1 and not self._stored and known[0].kind == "client"
+            return Client(known[0].name, "owner") if is_only else known[0]
         stored = matching(self._stored, token)
         if stored is None:
             return None
@@ -134,7 +151,7 @@ class KeyRing:
             return
         if self._shortest < MIN_KEY_CHARACTERS:
             raise ConfigError(
-                f"a key of {self._shortest} characters in {KEYS_VARIABLE} or {OPERATOR_KEYS_VARIABLE} could be guessed; expected "
+                f"a key of {self._shortest} characters in {KEYS_VARIABLE} or the like could be guessed; expected "
                 f"at least {MIN_KEY_CHARACTERS}, such as from: openssl rand -hex 24"
             )
         if not self._needed:
@@ -211,12 +228,19 @@ class KeyRing:
 
 def keys_of_server(data_dir: Path) -> KeyRing:
     """The keys of the environment and of the file. Raises ConfigError."""
-    keys, operator_keys = keys_from_environment(), keys_from_environment(OPERATOR_KEYS_VARIABLE)
-    return KeyRing(keys, operator_keys, keys_file(data_dir), key_uses(data_dir))
+    found = {kind: keys_from_environment(variable) for kind, variable in VARIABLES.items()}
+    return KeyRing(
+        found["client"],
+        found["operator"],
+        keys_file(data_dir),
+        key_uses(data_dir),
+        monitor_keys=found["monitor"],
+        metrics_keys=found["metrics"],
+    )
 
 
 def _client(key: StoredKey) -> Client:
-    return Client(key.name, key.operator, key.limits, key.id)
+    return Client(key.name, key.kind, key.limits, key.id)
 
 
 def _digest(key: str) -> bytes:

@@ -10,13 +10,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Literal
 
 from aiohttp import web
 
 from voiceagent.capacity.settings import QuotaSettings
 from voiceagent.json_types import JsonObject
 from voiceagent.server.access.client_secrets import IssuedSecret
-from voiceagent.server.access.key_file import NO_LIMITS, KeyLimits
+from voiceagent.server.access.key_file import NO_LIMITS, KeyKind, KeyLimits
 from voiceagent.server.calls.sliding_window import SlidingWindow
 from voiceagent.server.http.problems import Problem
 from voiceagent.token_bucket import TokenBucket
@@ -28,14 +29,24 @@ class Client:
 
     name: str
     """The name of its key, `key 2` for the second key of the environment, or the address. Never the key."""
-    is_operator: bool = False
-    """True if it may stop the server."""
+    kind: KeyKind | Literal["owner"] = "client"
+    """The kind of its key. The owner has the only key, or no key is needed: every right is its own."""
     limits: KeyLimits = NO_LIMITS
     """The limits of its key."""
     key_id: str = ""
     """The id of its key, if that is in the file of keys."""
     secret: IssuedSecret | None = None
     """The client secret that it presented in place of the key."""
+
+    @property
+    def is_operator(self) -> bool:
+        """True if it may stop the server."""
+        return self.kind in ("operator", "owner")
+
+    @property
+    def is_monitor(self) -> bool:
+        """True if it may read what is said in calls."""
+        return self.kind in ("monitor", "owner")
 
     @property
     def owner(self) -> tuple[str, str]:

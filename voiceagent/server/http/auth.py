@@ -30,6 +30,8 @@ KEY_SUBPROTOCOL = "openai-insecure-api-key."
 """The beginning of the subprotocol by which a browser presents a key: it can set no header of a WebSocket."""
 _FOR_SECRETS = re.compile(r"/v1/realtime(/calls(/[^/]+(/hangup)?)?)?|/v1/voiceagent/(ice_servers|about|budgets)")
 """The paths that a client secret opens."""
+_OF_KIND = {"monitor": r"/v1/calls/[^/]+/events", "metrics": "/metrics"}
+"""The paths that keys of these kinds open."""
 _ALLOWED_HEADERS = "authorization, content-type, last-event-id, x-openai-agents-sdk"
 
 log = logging.getLogger(__name__)
@@ -77,7 +79,7 @@ class KeyGate:
         """The sender of a request, with its limits and, if it presented one, its client secret. Raises Problem for a page that
         may not call, for a request that needs a key and has none of ours, and for what a client secret may not do."""
         self._check_origin(request)
-        anybody = Client(request.remote or "", is_operator=not self._keys.is_needed)
+        anybody = Client(request.remote or "", "client" if self._keys.is_needed else "owner")
         if not _is_protected(request):
             return anybody
         token = key_of(request)
@@ -90,6 +92,8 @@ class KeyGate:
         client = self._keys.client(token)
         if client is None:
             raise await self._refusal(request)
+        if client.kind in _OF_KIND and not re.fullmatch(_OF_KIND[client.kind], request.path):
+            raise Problem(403, "wrong_kind_of_key", f"This is a {client.kind} key; send a client's key for anything else.")
         return client
 
     async def _with_secret(self, request: web.Request, token: str) -> Client:
@@ -107,7 +111,7 @@ class KeyGate:
         if secret.is_spent and _begins_a_call(request):
             self._secrets.refused["used"] += 1
             secret.take()  # raises
-        return dataclasses.replace(owner, is_operator=False, secret=secret)
+        return dataclasses.replace(owner, kind="client", secret=secret)
 
     def _check_origin_of(self, secret: IssuedSecret, request: web.Request) -> None:
         if secret.origin and request.headers.get("Origin") != secret.origin:

@@ -69,8 +69,10 @@ class CallEventsPart:
         self._stopping.set()
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        if not request[CLIENT].is_operator:
-            raise Problem(403, "operator_only", "Only the operator may follow calls; send an operator's key.")
+        if not request[CLIENT].is_monitor:
+            raise Problem(
+                403, "monitor_only", "Only a monitor may follow calls; `voiceagent keys add NAME --monitor` makes a key."
+            )
         call_id, since = request.match_info["id"], _since(request)
         with self._place(call_id):
             feed = self._feeds.of(call_id)
