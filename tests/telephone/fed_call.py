@@ -24,10 +24,14 @@ class FedCall:
     def __init__(self, group: asyncio.TaskGroup | None = None) -> None:
         self.state = machine.start(Rules())
         self.tasks = CallTasks(cast(asyncio.TaskGroup, group))
+        self.keys = ""
         self.fed: asyncio.Queue[ev.Event] = asyncio.Queue()
 
     def feed(self, event: ev.Event) -> None:
         self.fed.put_nowait(event)
+
+    def tell_key(self, key: str) -> None:
+        self.keys += key
 
     async def admit(self, event: ev.Event) -> ev.Event:
         return event

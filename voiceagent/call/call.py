@@ -143,6 +143,10 @@ class Call:
         """Take an event of a feature. May be called at any time while the call runs."""
         self._post(event)
 
+    def tell_key(self, key: str) -> None:
+        """Tell the clients which key the caller pressed."""
+        self._send(self._session.key_received(key, time.time()))
+
     def now_ms(self) -> float:
         """The time on the call's clock."""
         return self._clock.now_ms()

@@ -24,6 +24,10 @@ class RunningCall(Protocol):
         """Take an event."""
         ...
 
+    def tell_key(self, key: str) -> None:
+        """Tell the clients which key the caller pressed."""
+        ...
+
     async def admit(self, event: Event) -> Event:
         """The event as the input guard lets it through, with what documents say about it."""
         ...

@@ -54,6 +54,7 @@ SERVER_EVENTS: Mapping[type[server_events.ServerEvent], str] = {
     server_events.SpeechStopped: "input_audio_buffer.speech_stopped",
     server_events.AudioCommitted: "input_audio_buffer.committed",
     server_events.AudioCleared: "input_audio_buffer.cleared",
+    server_events.KeyReceived: "input_audio_buffer.dtmf_event_received",
     server_events.IdleTimeout: "input_audio_buffer.timeout_triggered",
     server_events.ItemAdded: "conversation.item.added",
     server_events.ItemDone: "conversation.item.done",
@@ -102,6 +103,7 @@ SERVER_NOTES: Mapping[str, str] = {
     "conversation.item.input_audio_transcription.delta": "comes once, with the whole text",
     "conversation.item.input_audio_transcription.completed": "`usage` is the length of the audio",
     "input_audio_buffer.timeout_triggered": "the agent then asks whether the caller is there",
+    "input_audio_buffer.dtmf_event_received": "of every telephone call; the agent answers the keys by itself, too",
     "output_audio_buffer.started": "over WebRTC",
     "output_audio_buffer.stopped": "over WebRTC",
     "output_audio_buffer.cleared": "over WebRTC",
@@ -118,7 +120,6 @@ NOT_SENT: Mapping[str, str] = {
     "conversation.item.created": "`conversation.item.added` and `.done` come in its place",
     "conversation.item.input_audio_transcription.failed": "a recogniser that fails gives its last words, and `completed` comes",
     "conversation.item.input_audio_transcription.segment": "speakers are not told apart",
-    "input_audio_buffer.dtmf_event_received": "a telephone's keys are typed messages",
     "response.mcp_call.in_progress": "the item says so; a client that then asks for it may believe that it still runs",
 }
 

@@ -43,6 +43,14 @@ class SpeechStopped(ServerEvent, frozen=True, kw_only=True):
     audio_end_ms: int
 
 
+class KeyReceived(ServerEvent, frozen=True, kw_only=True):
+    """The caller pressed a key of their telephone. `received_at` is in seconds since 1970."""
+
+    has_id: ClassVar[bool] = False
+    event: str
+    received_at: int
+
+
 class AudioCommitted(ServerEvent, frozen=True, kw_only=True):
     """The utterance became a conversation item."""
 

@@ -58,6 +58,7 @@ from voiceagent.realtime.server_events import (
     ItemDeleted,
     ItemDone,
     ItemRetrieved,
+    KeyReceived,
     NotUnderstood,
     OutputAudioDelta,
     RateLimit,
@@ -305,6 +306,10 @@ class RealtimeSession:
         message = "The audio buffer is empty, or holds less than 100 ms; append audio before you commit it."
         details = ErrorDetails("invalid_request_error", "input_audio_buffer_commit_empty", message, None, event_id)
         return self._send([ErrorEvent(error=details)])
+
+    def key_received(self, key: str, at_s: float) -> list[JsonObject]:
+        """The caller pressed a key of their telephone, at a time in seconds since 1970."""
+        return [] if self._ended else self._send([KeyReceived(event=key, received_at=int(at_s))])
 
     def buffer_cleared(self) -> list[JsonObject]:
         """The open utterance was forgotten."""

@@ -86,6 +86,8 @@ class PressedKeys:
 
     def __init__(self, emit: Callable[[Sequence[ClientEvent]], None]) -> None:
         """`emit` takes client events that belong together."""
+        self.on_press: Callable[[str], None] = lambda key: None
+        """Called with each key."""
         self._commands: dict[str, Callable[[], None]] = {}
         self._emit = emit
         self._keypad = Keypad()
@@ -102,6 +104,7 @@ class PressedKeys:
 
     def press(self, key: str) -> None:
         """A key was pressed."""
+        self.on_press(key)
         is_first, is_asked = self._keypad.due_s is None, self._keypad.is_asked
         typed = self._typed(self._keypad.press(key, self._loop.time()), is_asked=is_asked)
         events = (STOP, *typed) if is_first else typed

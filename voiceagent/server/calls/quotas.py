@@ -37,6 +37,8 @@ class Client:
     """The id of its key, if that is in the file of keys."""
     secret: IssuedSecret | None = None
     """The client secret that it presented in place of the key."""
+    is_telephone: bool = False
+    """True if it is a telephone, which has no key. The operator has the rights of its calls."""
 
     @property
     def is_operator(self) -> bool:
@@ -54,7 +56,9 @@ class Client:
         return self.name, self.key_id
 
     def may_end(self, call_of: Client) -> bool:
-        """True for a call of its own, and of a client secret that its key has issued."""
+        """True for a call of its own, and of a client secret that its key has issued; for the operator, of a telephone, too."""
+        if self.is_operator and call_of.is_telephone:
+            return True
         return self.owner == call_of.owner and self.secret in (None, call_of.secret)
 
     @contextmanager

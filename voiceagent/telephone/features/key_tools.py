@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from voiceagent.call.feature import RunningCall
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.settings.agent import AgentConfig
@@ -36,7 +37,7 @@ Press = Callable[[str], Awaitable[None]]
 
 
 class DigitsFeature(PhoneFeature):
-    """Lets the agent ask for a number to be keyed in, where the settings do."""
+    """Tells the call's clients of each key, and lets the agent ask for a number to be keyed in, where the settings do."""
 
     def __init__(self, leg: PhoneLeg, agent: AgentConfig) -> None:
         self._leg = leg
@@ -46,6 +47,10 @@ class DigitsFeature(PhoneFeature):
         """The tool `collect_digits`."""
         words = language(self._agent.spoken_languages[0]).phone
         return (CollectDigits(self._leg.collect_keys, words),) if self._agent.telephony.collect_digits else ()
+
+    def begin(self, call: RunningCall) -> None:
+        """Tell of keys from now on."""
+        self._leg.client.keys.on_press = call.tell_key
 
 
 class PressingFeature(PhoneFeature):

@@ -56,5 +56,5 @@ async def dial(request: web.Request) -> web.Response:
     except ValueError as error:
         raise Problem(400, "invalid_body", f'The body cannot be read ({error}); expected {{"to": "sip:…"}}.') from error
     session = {"instructions": asked.instructions} if asked.instructions else {}
-    call_id = await line.dial(asked.to, session, Client(f"telephone sip, {client.name}"))
+    call_id = await line.dial(asked.to, session, Client(f"telephone sip, {client.name}", is_telephone=True))
     return web.json_response({"id": call_id, "to": asked.to}, status=201)

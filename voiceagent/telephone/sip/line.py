@@ -46,7 +46,7 @@ PROBLEMS = {404: "unknown_number", 410: "unknown_number", 484: "unknown_number",
     487: "no_answer",
 }
 
-CLIENT = Client("telephone sip")
+CLIENT = Client("telephone sip", is_telephone=True)
 
 log = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from voiceagent.telephone.streams.stream_limits import STREAM_LIMITS, StreamLimi
 
 log = logging.getLogger(__name__)
 
-CLIENT = Client("telephone asterisk")
+CLIENT = Client("telephone asterisk", is_telephone=True)
 
 
 class AudioSocketServer:

@@ -220,7 +220,7 @@ class Switchboard:
             transfer = StreamTransfer(self._transfers, request.match_info["ticket"], self._telephone.transfers)
         stream = CallStream(request, line, facts, transfer, self._tasks, self._limits)
         try:
-            await self._calls.begin(stream.make_leg, {}, start_call, Client(f"telephone {line.name}"), is_open)
+            await self._calls.begin(stream.make_leg, {}, start_call, Client(f"telephone {line.name}", is_telephone=True), is_open)
         except Problem as problem:
             self._calls.metrics.calls_refused.add(problem.code)
             if not stream.socket.prepared:
