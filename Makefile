@@ -42,7 +42,7 @@ $(INSTALLED): pyproject.toml $(LOCKS)
 	@$(BIN)/python -m pip check --disable-pip-version-check >/dev/null || { $(BIN)/python -m pip check; exit 1; }
 	@touch $@
 
-#: make browser      what the browser tests need besides: Chromium (by apt-get, as root) and two npm packages
+#: make browser      what the browser tests need besides: Chromium (by apt-get, as root) and npm packages
 browser: setup
 	@bash scripts/install-browser.sh
 

@@ -212,7 +212,7 @@ async def opened_socket(
     kept: Kept, session: aiohttp.ClientSession, key: str, query: str = "model=any"
 ) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
     headers = {"Authorization": f"Bearer {key}"}
-    async with session.ws_connect(f"{kept.server.url}/v1/realtime?{query}", headers=headers) as socket:
+    async with session.ws_connect(f"{kept.server.url}/v1/realtime?{query}&voiceagent_events=true", headers=headers) as socket:
         yield socket
 
 

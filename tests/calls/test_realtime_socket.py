@@ -232,6 +232,20 @@ async def test_a_browser_gives_its_key_as_a_subprotocol(tmp_path_factory: pytest
             assert caller.events[0]["type"] == "session.created"
 
 
+async def test_extras_come_to_who_asks_for_them(quiet: ServerProcess) -> None:
+    async with aiohttp.ClientSession() as http:
+        for address, kinds in (("model=m", set()), ("voiceagent_events=true", {"voiceagent.resume", "voiceagent.call_ended"})):
+            async with http.ws_connect(f"{quiet.url}/v1/realtime?{address}") as socket:
+                created = await socket.receive_json()
+                path = f"{quiet.url}/v1/realtime/calls/{created['session']['voiceagent']['call_id']}"
+                async with http.delete(path) as ended:
+                    assert ended.status == 200
+                came = {message.json()["type"] async for message in socket}
+                assert {name for name in came if name.startswith("voiceagent.")} == kinds
+        async with http.get(f"{quiet.url}/v1/realtime?voiceagent_events=yes", headers=UPGRADE) as refused:
+            assert refused.status == 400
+
+
 async def test_an_ordinary_request_is_told_what_this_is(quiet: ServerProcess) -> None:
     async with aiohttp.ClientSession() as http, http.get(f"{quiet.url}/v1/realtime?model=m") as answer:
         assert answer.status == 426

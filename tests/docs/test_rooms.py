@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-WHOLE = frozenset(["attacks", "bench", "browser", "calls", "deploy", "docs", "fuzz", "packaging", "people", "real", "vllm"])
+WHOLE = frozenset(
+    ["attacks", "bench", "browser", "calls", "deploy", "docs", "fuzz", "packaging", "people", "real", "sdks", "vllm"]
+)
 """Folders of tests of more than a room: whole calls, other programs, recordings of people, the repository itself."""
 
 

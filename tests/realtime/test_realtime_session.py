@@ -362,6 +362,14 @@ def test_a_tool_of_the_client_ends_a_response_and_its_result_begins_another(pain
     assert ended == [first["id"], second["id"]]
 
 
+def test_a_response_that_is_asked_for_late_is_the_one_that_has_begun_after_the_clients_tool(painter: RealtimeSession) -> None:
+    tell(painter, actions.ReplyStarted(1, 1), actions.ToolStarted(1, "c1", "paint", "{}"))
+    result_of(painter, "c1")
+    tell(painter, actions.ToolEnded(1, "c1", "paint", "{}", True), actions.ReplyText(1, 0, "Done."))
+    assert say(painter, type="response.create") == EventOutcome()
+    assert types(list(say(painter, type="response.create").replies)) == ["error"], "only once"
+
+
 def test_two_tools_of_the_client_are_two_responses_and_want_no_answers_of_their_own(painter: RealtimeSession) -> None:
     events = tell(painter, actions.ReplyStarted(1, 1), actions.ToolStarted(1, "c1", "paint", "{}"))
     events += tell(painter, actions.ToolStarted(1, "c2", "paint", "{}"))

@@ -48,6 +48,11 @@ class OpenReply:
         return self._last.handed_over
 
     @property
+    def follows_client_tool(self) -> bool:
+        """True from the moment the client runs a tool: what is said then is what it asks for by a `response.create`."""
+        return self.is_handed_over or len(self._responses) > 1
+
+    @property
     def is_over(self) -> bool:
         """True once it has ended."""
         return self._over

@@ -462,7 +462,7 @@ class RealtimeSession:
     def _is_follow_up(self, open_reply: OpenReply | None, at_ms: float) -> bool:
         if open_reply is None or open_reply.was_approved:
             return at_ms <= self._follow_up_until_ms
-        return open_reply.is_handed_over
+        return open_reply.follows_client_tool
 
     def _wish(self, event: client.ResponseCreate, wanted: ResponseSettings) -> ReplyWish:
         """The turn engine's form of what a client asks of a response. Raises ClientEventError."""

@@ -17,6 +17,8 @@ SEND_TIMEOUT_S = 10.0
 DRAIN_S = 2.0
 CLOSED = 1000, ""
 TOO_SLOW = 1008, "the client reads too slowly"
+EXTRAS = "voiceagent."
+"""The beginning of the names of events that are ours."""
 
 Closing = tuple[int, str]
 """A close code, and the reason in words."""
@@ -37,8 +39,9 @@ class TextWire(Protocol):
 class Outbox:
     """One per WebSocket. `run` is a task of its own."""
 
-    def __init__(self, wire: TextWire, on_end: Callable[[Closing], None]) -> None:
-        """`on_end` is called when nothing can be sent any more."""
+    def __init__(self, wire: TextWire, on_end: Callable[[Closing], None], *, extras: bool = True) -> None:
+        """`on_end` is called when nothing can be sent any more. Without `extras`, our own events are left out."""
+        self._extras = extras
         self._wire = wire
         self._on_end = on_end
         self._waiting: deque[str] = deque()
@@ -49,7 +52,7 @@ class Outbox:
 
     def send(self, event: JsonObject) -> None:
         """Queue one event."""
-        if not self._is_open:
+        if not self._is_open or (not self._extras and event["type"].startswith(EXTRAS)):
             return
         text = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
         self._waiting.append(text)

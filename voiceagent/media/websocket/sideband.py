@@ -17,9 +17,10 @@ TOO_MANY = 1008, "too many events wait to be read"
 class WebSocketSideband:
     """Implements `Sideband`. `close` frees it."""
 
-    def __init__(self, wire: TextWire) -> None:
+    def __init__(self, wire: TextWire, *, extras: bool = True) -> None:
+        """See `Outbox` for `extras`."""
         self._wire = wire
-        self._outbox = Outbox(wire, self._end)
+        self._outbox = Outbox(wire, self._end, extras=extras)
         self._waiting: deque[str] = deque()
         self._changed = asyncio.Event()
         self._closing: Closing = CLOSED

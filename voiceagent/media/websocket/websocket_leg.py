@@ -44,7 +44,8 @@ ReadAudio = Callable[[str], str | None]
 class WebSocketLeg(Leg):
     """Implements `Leg`. `close` frees it."""
 
-    def __init__(self, wire: TextWire, read_audio: ReadAudio) -> None:
+    def __init__(self, wire: TextWire, read_audio: ReadAudio, *, extras: bool = True) -> None:
+        """See `Outbox` for `extras`."""
         self.kind = LegKind.WEBSOCKET
         self.cleaner = AudioCleaner()
         self.playout = Playout()
@@ -63,7 +64,7 @@ class WebSocketLeg(Leg):
         """The client's messages, each with the number of frames before it."""
         self._changed = asyncio.Event()
         self._heard = asyncio.Event()
-        self._outbox = Outbox(wire, self._on_unsent)
+        self._outbox = Outbox(wire, self._on_unsent, extras=extras)
         self._end_reason = ""
         self._closing: Closing = CLOSED
         self._tasks.start_alone(self._player.run(), "audio of a WebSocket")

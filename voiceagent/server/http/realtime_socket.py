@@ -26,6 +26,8 @@ CLOSE_S = 2.0
 """The longest wait for a client's answer to our close. A client that reads nothing is cut off after twice that time."""
 ORDERLY = (WSCloseCode.OK, WSCloseCode.GOING_AWAY, 0)
 """The codes with which a client hangs up; 0 stands for none. After any other end it may come back."""
+EXTRAS = "voiceagent_events"
+"""The part of the address that asks for our own events. Clients of others may take an event that they do not know for a fault."""
 MAX_REASON_BYTES = 120
 """The longest reason of a close frame (RFC 6455 §5.5: 125 bytes with its code)."""
 
@@ -40,6 +42,8 @@ def check_upgrade(request: web.Request) -> None:
         )
     if request.query.get("intent", "") not in ("", TRANSCRIPTION):
         raise Problem(400, "invalid_session", "intent must be transcription, or be left out.", param="intent")
+    if request.query.get(EXTRAS, "false") not in ("true", "false"):
+        raise Problem(400, "invalid_session", f"{EXTRAS} must be true or false, or be left out.", param=EXTRAS)
     if len(request.query.get("model", "")) > MAX_NAME_CHARACTERS:
         raise Problem(400, "invalid_session", f"model must have at most {MAX_NAME_CHARACTERS} characters.", param="model")
 
@@ -61,6 +65,10 @@ class RealtimeSocket:
         self.leg: WebSocketLeg | None = None
 
     @property
+    def _has_extras(self) -> bool:
+        return self._request.query.get(EXTRAS) == "true"
+
+    @property
     def asked(self) -> dict[str, object]:
         """The session settings that the address names."""
         if self._request.query.get("intent") == TRANSCRIPTION:
@@ -71,7 +79,7 @@ class RealtimeSocket:
     async def make_leg(self) -> WebSocketLeg:
         """Take the WebSocket, and make a leg of it."""
         await self.socket.prepare(self._request)
-        self.leg = WebSocketLeg(self, appended_audio)
+        self.leg = WebSocketLeg(self, appended_audio, extras=self._has_extras)
         return self.leg
 
     async def carry(self) -> None:
@@ -91,7 +99,7 @@ class RealtimeSocket:
     async def attend(self, call: JoinableCall) -> None:
         """Be a sideband of a running call, until the WebSocket is closed or the call ends."""
         await self.socket.prepare(self._request)
-        sideband = WebSocketSideband(self)
+        sideband = WebSocketSideband(self, extras=self._has_extras)
         async with running(self._listen(sideband), "sideband"):
             try:
                 await call.join(sideband)
