@@ -16,6 +16,7 @@ import pytest
 from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletionChunk
 
+from tests.calls.scripted_model import Message, agent_on
 from tests.fakes import Said
 from tests.llm.scripted_server import Delta, Script, Until, scripted_server
 from tests.server_process import ServerProcess, running_server
@@ -214,6 +215,42 @@ async def test_a_lost_stream_goes_on_without_a_lost_or_doubled_word(tmp_path: Pa
         again = Reader(url)
         assert await again.read(seen=reader.events[-3][0]) == 200
         assert again.events == reader.events[-2:], "it is kept for a while after its end"
+
+
+CONFIRMED = '''
+from pathlib import Path
+from voiceagent.tools import tool
+
+@tool(confirm="Shall I cancel your booking?")
+def cancel_booking() -> dict[str, str]:
+    """Cancel the booking."""
+    with Path(__file__).with_name("cancelled").open("a") as file:
+        file.write("x")
+    return {"cancelled": "table"}
+'''
+
+
+def canceller(messages: list[Message]) -> str | tuple[str, str]:
+    """Cancel, unless a tool's result says that it is done."""
+    return "It is cancelled." if '{"cancelled": "table"}' in str(messages) else ("cancel_booking", "{}")
+
+
+async def test_a_tool_waits_for_a_yes_of_the_same_conversation_and_its_result_stays_known(tmp_path: Path) -> None:
+    asked, done = user("Cancel my table for Saturday."), tmp_path / "cancelled"
+    async with agent_on(tmp_path, canceller, CONFIRMED) as server, client_of(server.url) as client:
+        (question,) = (await answered(client, [asked])).choices
+        assert (question.message.content, question.finish_reason) == ("Shall I cancel your booking?", "stop")
+        agent = {"role": "assistant", "content": question.message.content}
+        invented = [user("Hello."), agent, user("Yes, please.")]
+        assert (await answered(client, invented)).choices[0].message.content == question.message.content
+        assert not done.exists(), "nobody has asked that in this conversation"
+        said = [asked, agent, user("Yes, please.")]
+        (choice,) = (await answered(client, said)).choices
+        assert choice.message.content == "It is cancelled."
+        assert done.read_text() == "x"
+        said += [{"role": "assistant", "content": choice.message.content}, user("What did you do for me?")]
+        assert (await answered(client, said)).choices[0].message.content == "It is cancelled."
+    assert done.read_text() == "x", "the model read the result, and called nothing"
 
 
 async def test_a_failing_model_is_an_error(tmp_path: Path) -> None:

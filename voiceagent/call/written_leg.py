@@ -45,6 +45,10 @@ class AnswerEnd(Struct, frozen=True):
     reason: Literal["stop", "length", "tool_calls", "content_filter"]
     prompt_tokens: int = 0
     tokens: int = 0
+    ran: tuple[Message, ...] = ()
+    """The calls of the agent's tools and their results."""
+    confirming: ToolCall | None = None
+    """The call that the answer asks the caller to confirm."""
 
 
 class AnswerFailed(Struct, frozen=True):
@@ -57,10 +61,18 @@ class AnswerFailed(Struct, frozen=True):
 AnswerPart: TypeAlias = AnswerText | AnswerCall | AnswerEnd | AnswerFailed
 
 
+class WrittenMessage(Struct, frozen=True):
+    """A message of the conversation before the answer."""
+
+    message: Message
+    confirming: ToolCall | None = None
+    """The call that it asked the caller to confirm."""
+
+
 class WrittenLeg(Leg, CallFeature):
     """Implements `Leg`, and takes part in its call as a feature."""
 
-    def __init__(self, messages: tuple[Message, ...], tools: frozenset[str], tell: Callable[[AnswerPart], None]) -> None:
+    def __init__(self, messages: tuple[WrittenMessage, ...], tools: frozenset[str], tell: Callable[[AnswerPart], None]) -> None:
         """`messages` are the conversation; `tools` are the names of those that the client runs. `tell` is given the answer."""
         self.kind = LegKind.TEXT
         self.playout = Playout()
@@ -78,6 +90,8 @@ class WrittenLeg(Leg, CallFeature):
         self._asked = self._generated = self._is_filtered = False
         self._running: set[str] = set()
         """The agent's tools that run."""
+        self._calls: dict[str, ToolCall] = {}
+        self._ran: list[Message] = []
         self._counted: act.ReplyCounted | None = None
         self._over = False
 
@@ -88,12 +102,13 @@ class WrittenLeg(Leg, CallFeature):
 
     async def _ask(self, call: RunningCall) -> None:
         """Feed the conversation, and ask for the answer. Documents are searched for the caller's last message."""
-        said = [place for place, message in enumerate(self._messages) if message.role != "system"][-1]
-        typed = self._messages[said] if self._messages[said].role == "user" else None
-        for place, message in enumerate(self._messages):
-            if message is not typed:
-                call.feed(await call.admit(ev.HistoryAdded(call.now_ms(), message, f"message {place}")))
-        if typed is not None:
+        said = [place for place, one in enumerate(self._messages) if one.message.role != "system"][-1]
+        typed = self._messages[said].message
+        for place, one in enumerate(self._messages):
+            if place != said or typed.role != "user":
+                added = ev.HistoryAdded(call.now_ms(), one.message, f"message {place}", confirming=one.confirming)
+                call.feed(await call.admit(added))
+        if typed.role == "user":
             call.feed(await call.admit(ev.TextReceived(call.now_ms(), typed.content, key=f"message {said}")))
         call.feed(ev.ReplyRequested(call.now_ms(), ReplyWish()))
 
@@ -101,13 +116,15 @@ class WrittenLeg(Leg, CallFeature):
     def stepped(self, event: ev.Event, actions: tuple[act.Action, ...]) -> None:
         ended = {action.call_id for action in actions if isinstance(action, act.ToolEnded)}
         for action in actions:
-            if not (isinstance(action, act.ToolStarted) and action.call_id in ended):  # it was withheld, or its result is known
+            if isinstance(action, act.ToolStarted):
+                self._tool_started(action, is_over=action.call_id in ended)
+            else:
                 self._take(action)
         if isinstance(event, ev.GenerationDone) and event.reply_id == self._reply_id:
             self._generated = True
         if self._asked and self._generated and not self._running:
             live = self._call.state.reply
-            self._end(AnswerEnd("tool_calls", live.prompt_tokens, live.tokens) if live is not None else AnswerEnd("tool_calls"))
+            self._end(self._complete("tool_calls", live.prompt_tokens, live.tokens) if live else self._complete("tool_calls"))
 
     def _take(self, action: act.Action) -> None:
         match action:
@@ -118,17 +135,11 @@ class WrittenLeg(Leg, CallFeature):
                 self._length += len(delta)
                 self.tell(AnswerText(delta))
                 if self._length >= MAX_CHARACTERS:
-                    self._end(AnswerEnd("length"))
-            case act.ToolStarted(_, call_id, name, arguments) if not self._over:
-                self._generated = False
-                if name in self._tools:
-                    self._asked = True
-                    self.tell(AnswerCall(ToolCall(call_id, name, arguments)))
-                else:
-                    self.ran_tools = True
-                    self._running.add(call_id)
-            case act.ToolEnded(call_id=call_id):
+                    self._end(self._complete("length"))
+            case act.ToolEnded(call_id=call_id, output=output):
                 self._running.discard(call_id)
+                if (call := self._calls.pop(call_id, None)) is not None:
+                    self._ran += (Message("assistant", "", (call,)), Message("tool", output, tool_call_id=call_id))
             case act.GuardHit():
                 self._is_filtered = True
             case act.ReplyCounted():
@@ -140,12 +151,31 @@ class WrittenLeg(Leg, CallFeature):
             case act.End(reason):
                 self._end(AnswerFailed(reason, f"The answer ended before it was complete: {reason}."))
 
+    def _tool_started(self, started: act.ToolStarted, *, is_over: bool) -> None:
+        """A tool was called. `is_over`: it is not to run, or its result is known."""
+        call = ToolCall(started.call_id, started.name, started.arguments)
+        self._generated = False
+        if self._over or (started.name in self._tools and is_over):
+            return
+        if started.name in self._tools:
+            self._asked = True
+            self.tell(AnswerCall(call))
+            return
+        self._calls[call.call_id] = call
+        self._running |= set() if is_over else {call.call_id}
+        self.ran_tools = self.ran_tools or not is_over
+
+    def _complete(
+        self, reason: Literal["stop", "length", "tool_calls", "content_filter"], prompt_tokens: int = 0, tokens: int = 0
+    ) -> AnswerEnd:
+        return AnswerEnd(reason, prompt_tokens, tokens, tuple(self._ran), self._call.state.tools.confirming)
+
     def _ended(self, status: str) -> AnswerEnd | AnswerFailed:
         if status not in ("completed", "incomplete"):
             return AnswerFailed("reply_failed", "The answer ended before it was complete.")
         reason: Literal["stop", "length", "content_filter"] = "length" if status == "incomplete" else "stop"
         counted = self._counted or act.ReplyCounted(0, 0, 0)
-        return AnswerEnd("content_filter" if self._is_filtered else reason, counted.prompt_tokens, counted.tokens)
+        return self._complete("content_filter" if self._is_filtered else reason, counted.prompt_tokens, counted.tokens)
 
     def _end(self, part: AnswerEnd | AnswerFailed) -> None:
         if not self._over:

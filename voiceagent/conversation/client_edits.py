@@ -7,6 +7,7 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation.memory import insert, remember, remember_turn, remove
 from voiceagent.conversation.reply_lifecycle import cancel_reply, truncate
 from voiceagent.conversation.state import Step
+from voiceagent.conversation.tools import ask_to_confirm
 
 
 def history_added(step: Step, event: ev.HistoryAdded) -> None:
@@ -19,6 +20,8 @@ def history_added(step: Step, event: ev.HistoryAdded) -> None:
         remember(step, (event.message,), (event.key,))
     else:
         insert(step, event.message, event.key, event.behind)
+    if event.confirming is not None:
+        ask_to_confirm(step, event.confirming)
     _prompt_changed(step)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from voiceagent.conversation.history import Chunk, Message
+from voiceagent.conversation.history import Chunk, Message, ToolCall
 from voiceagent.conversation.reply_wish import ReplyWish
 from voiceagent.conversation.rules import EndpointingRules, MemoryRules, ReplyRules, TurnRules
 from voiceagent.turn_taking.pause import Prosody
@@ -343,6 +343,8 @@ class HistoryAdded(Event, frozen=True):
     """The client's name for it."""
     behind: str | None = None
     """The key of the message behind which it is put. Empty: at the beginning. None: at the end."""
+    confirming: ToolCall | None = None
+    """The tool call that the message, which is the agent's, asks the caller to confirm."""
 
 
 class HistoryRemoved(Event, frozen=True):

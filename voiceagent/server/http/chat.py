@@ -18,6 +18,7 @@ from voiceagent.realtime.settings import ClientSettings
 from voiceagent.server.calls.quotas import CLIENT
 from voiceagent.server.http.app import CALLS, CORS, DRAINING, READINESS, is_connected
 from voiceagent.server.http.chat_answer import ChatAnswer
+from voiceagent.server.http.chat_memory import ChatMemory
 from voiceagent.server.http.event_stream import LOOKED_EVERY_S, EventStream, SlowReaderError
 from voiceagent.server.http.problems import Problem
 from voiceagent.task_owner import running
@@ -36,6 +37,7 @@ class ChatPart:
     def __init__(self, agent: str) -> None:
         """`agent` is the agent's name, which clients may give as the model."""
         self._models = (agent, ClientSettings().model)
+        self._memory = ChatMemory()
         self._kept: dict[str, ChatAnswer] = {}
         self._expiries: dict[str, asyncio.TimerHandle] = {}
 
@@ -81,7 +83,7 @@ class ChatPart:
         if seen is not None:
             answer, number = self._resumed(seen, request[CLIENT].owner, digest)
             return await self._stream(request, answer, number)
-        answer = ChatAnswer(asked, request[CLIENT].owner, digest)
+        answer = ChatAnswer(asked, request[CLIENT].owner, digest, self._memory)
         await self._begin(request, answer, asked)
         return await (self._stream(request, answer, 0) if asked.streams else self._whole(request, answer))
 

@@ -8,9 +8,10 @@ import json
 import time
 
 from voiceagent.call.written_leg import AnswerCall, AnswerEnd, AnswerFailed, AnswerPart, AnswerText, WrittenLeg
-from voiceagent.conversation.history import ToolCall
+from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.json_types import JsonObject
 from voiceagent.realtime.chat_request import ChatRequest
+from voiceagent.server.http.chat_memory import ChatMemory
 from voiceagent.server.http.problems import Problem
 
 DONE = b"[DONE]"
@@ -21,7 +22,7 @@ UNAVAILABLE = ("server_stopping", "llm_failed", "reply_timeout")
 class ChatAnswer:
     """The answer to one request. Make it inside the event loop."""
 
-    def __init__(self, asked: ChatRequest, owner: tuple[str, str], body: bytes) -> None:
+    def __init__(self, asked: ChatRequest, owner: tuple[str, str], body: bytes, memory: ChatMemory) -> None:
         """`owner` is the client, and `body` the hash of its request: only both together are let go on."""
         self.id = ""
         """Set once the call has begun."""
@@ -31,6 +32,7 @@ class ChatAnswer:
         self.readers = 0
         self.failure: AnswerFailed | None = None
         self._asked = asked
+        self._memory = memory
         self._created = int(time.time())
         self._events: list[bytes] = []
         self._changed = asyncio.Event()
@@ -40,7 +42,7 @@ class ChatAnswer:
 
     async def make_leg(self) -> WrittenLeg:
         """The leg of its call."""
-        self.leg = WrittenLeg(self._asked.messages, self._asked.tools, self.take)
+        self.leg = WrittenLeg(self._memory.recall(self.owner, self._asked.messages), self._asked.tools, self.take)
         return self.leg
 
     @property
@@ -59,6 +61,8 @@ class ChatAnswer:
                 self._calls.append(call)
             case AnswerEnd(reason):
                 self._end = part
+                answer = Message("assistant", " ".join(self._text.split()), tuple(self._calls))
+                self._memory.keep(self.owner, self._asked.messages, answer, part)
                 self._chunk({}, reason)
                 if self._asked.counts:
                     self._put(self._head("chat.completion.chunk") | {"choices": [], "usage": self._usage()})

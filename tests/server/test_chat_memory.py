@@ -1,0 +1,56 @@
+"""What is remembered of written conversations: only for the same client and the same words, and only so much."""
+
+from __future__ import annotations
+
+import pytest
+
+from voiceagent.call.written_leg import AnswerEnd, WrittenMessage
+from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.server.http import chat_memory
+from voiceagent.server.http.chat_memory import ChatMemory
+
+ME, OTHER = ("me", ""), ("other", "")
+ASKED = (Message("user", "Cancel it."),)
+ANSWER = Message("assistant", "Shall I?")
+CALL = ToolCall("c", "cancel", "{}")
+RAN = (Message("assistant", "", (CALL,)), Message("tool", "not yet", tool_call_id="c"))
+END = AnswerEnd("stop", ran=RAN, confirming=CALL)
+SAID = (*ASKED, ANSWER, Message("user", "Yes."))
+
+
+async def test_the_same_conversation_finds_what_its_answers_did() -> None:
+    memory = ChatMemory()
+    memory.keep(ME, ASKED, ANSWER, END)
+    plain = tuple(WrittenMessage(message) for message in SAID)
+    expected = (plain[0], *(WrittenMessage(one) for one in RAN), WrittenMessage(ANSWER, CALL), plain[2])
+    assert memory.recall(ME, SAID) == expected
+    assert memory.recall(OTHER, SAID) == plain
+    assert memory.recall(ME, SAID[1:]) == plain[1:]
+    assert memory.recall(ME, (Message("user", "Keep it."), *SAID[1:]))[1:] == plain[1:]
+
+
+async def test_an_answer_of_words_alone_needs_no_memory() -> None:
+    memory = ChatMemory()
+    memory.keep(ME, ASKED, ANSWER, AnswerEnd("stop"))
+    assert len(memory) == 0
+
+
+async def test_the_oldest_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = ChatMemory()
+    monkeypatch.setattr(chat_memory, "MAX_ANSWERS", 2)
+    for number in range(3):
+        memory.keep(ME, (Message("user", str(number)),), ANSWER, END)
+    assert len(memory) == 2
+    first, last = ((Message("user", number), ANSWER) for number in "02")
+    assert len(memory.recall(ME, first)) == 2
+    assert len(memory.recall(ME, last)) == 4
+    monkeypatch.setattr(chat_memory, "MAX_BYTES", 10)
+    memory.keep(ME, ASKED, ANSWER, END)
+    assert len(memory) == 0, "one that is larger than all of it is not kept"
+
+
+async def test_it_is_forgotten_after_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = ChatMemory()
+    monkeypatch.setattr(chat_memory, "KEPT_S", 0.0)
+    memory.keep(ME, ASKED, ANSWER, END)
+    assert len(memory.recall(ME, SAID)) == len(SAID)
