@@ -15,8 +15,12 @@ from tests.loopback import on_loopback
 from tests.server_process import ServerProcess, running_server
 
 Message = dict[str, Any]
-Answer = Callable[[list[Message]], str | tuple[str, str]]
-"""What it answers to a prompt: words, or the name and the arguments of a tool."""
+Answer = Callable[[list[Message]], str | tuple[str, str] | list[tuple[str, str]]]
+"""What it answers to a prompt: words, or the name and the arguments of a tool, or of several."""
+NO_TOOLS = (
+    "from voiceagent.tools import tool\n\n\n@tool(effect='none')\ndef nothing() -> str:\n    '''Nothing.'''\n    return ''\n"
+)
+"""The tools of an agent that has none to speak of."""
 
 
 class ScriptedModel:
@@ -38,8 +42,9 @@ class ScriptedModel:
         if isinstance(answer, str):
             await response.write(chunk({"content": answer}))
         else:
-            function = {"name": answer[0], "arguments": answer[1]}
-            await response.write(chunk({"tool_calls": [{"index": 0, "id": f"c{len(self.prompts)}", "function": function}]}))
+            for index, (name, arguments) in enumerate(answer if isinstance(answer, list) else [answer]):
+                call = {"index": index, "id": f"c{len(self.prompts)}_{index}", "function": {"name": name, "arguments": arguments}}
+                await response.write(chunk({"tool_calls": [call]}))
         await response.write(b"data: [DONE]\n\n")
         return response
 

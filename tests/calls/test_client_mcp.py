@@ -15,14 +15,11 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from tests.calls.scripted_model import agent_on
+from tests.calls.scripted_model import NO_TOOLS, agent_on
 from tests.calls.sdk_caller import SdkCaller
 from tests.loopback import on_loopback
 
 ROOT = Path(__file__).resolve().parents[2]
-NO_TOOLS = (
-    "from voiceagent.tools import tool\n\n\n@tool(effect='none')\ndef nothing() -> str:\n    '''Nothing.'''\n    return ''\n"
-)
 
 
 @pytest.fixture(scope="module")

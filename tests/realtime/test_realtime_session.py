@@ -479,7 +479,7 @@ UNUSABLE: list[tuple[dict[str, Any], str, str]] = [
     ({"output_modalities": "audio"}, "session.output_modalities", "invalid_value"),
     ({"max_output_tokens": 0}, "session.max_output_tokens", "invalid_value"),
     ({"max_output_tokens": True}, "session.max_output_tokens", "invalid_value"),
-    ({"parallel_tool_calls": False}, "session.parallel_tool_calls", "unsupported_value"),
+    ({"parallel_tool_calls": "no"}, "session.parallel_tool_calls", "invalid_value"),
     ({"prompt": {"id": "pmpt_1"}}, "session.prompt", "unsupported_value"),
     ({"reasoning": {"effort": "low"}}, "session.reasoning", "unsupported_value"),
     ({"include": ["item.input_audio_transcription.logprobs"]}, "session.include", "unsupported_value"),

@@ -129,7 +129,7 @@ def test_a_tool_call_of_an_earlier_conversation_is_taken_with_its_result(client:
     ("item", "param"),
     [
         ({"type": "message", "role": "user", "content": [{"type": "input_image", "image_url": "x"}]}, "item.content[0].type"),
-        ({"type": "message", "role": "user", "content": [{"type": "input_audio", "audio": "AAAA"}]}, "item.content[0].type"),
+        ({"type": "message", "role": "user", "content": [{"type": "input_audio", "audio": "AAAA"}]}, "item.content[0].audio"),
         ({"type": "message", "role": "user", "content": [{"type": "output_text", "text": "x"}]}, "item.content[0].type"),
         ({"type": "message", "role": "user", "content": [{"type": "input_text"}]}, "item.content[0].text"),
         ({"type": "message", "role": "user", "content": [{"type": ["input_text"], "text": "x"}]}, "item.content[0].type"),

@@ -136,7 +136,7 @@ class Thinking:
                         answered = answered or called or isinstance(piece, GeneratedText)
                         if not await self._take(made, piece):
                             return
-                        if made.is_full:
+                        if made.is_full or (rules.one_call and called):
                             break
                 if not await self._end_text(made):
                     return

@@ -152,6 +152,8 @@ class ReplyRules(Struct, frozen=True, forbid_unknown_fields=True):
     must_call: str = ""
     """The tool that a reply calls first; ANY_TOOL is any of them. Empty: the language model decides, as it does after the call's
     result."""
+    one_call: bool = False
+    """True if a generation ends with its first tool call."""
     client_tools: tuple[str, ...] | None = None
     """The names of the client's tools that the language model is offered. None: those of the session."""
 

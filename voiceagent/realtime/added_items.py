@@ -9,10 +9,12 @@ from voiceagent.realtime.items import (
     ApprovalItem,
     FunctionCallItem,
     FunctionOutputItem,
+    InputAudio,
     InputText,
     Item,
     McpItem,
     MessageItem,
+    OutputAudio,
     OutputText,
     ToolCallItem,
 )
@@ -26,8 +28,9 @@ def joined(texts: tuple[str, ...]) -> str:
 def new_item(given: NewItem, item_id: str, new_id: NewId) -> Item:
     """The item of a conversation that a client's is."""
     if isinstance(given, NewMessage):
-        part = OutputText if given.role == "assistant" else InputText
-        return MessageItem(id=item_id, role=given.role, status="completed", content=tuple(part(text) for text in given.texts))
+        speech, writing = (OutputAudio, OutputText) if given.role == "assistant" else (InputAudio, InputText)
+        content = tuple((speech if number in given.spoken else writing)(text) for number, text in enumerate(given.texts))
+        return MessageItem(id=item_id, role=given.role, status="completed", content=content)
     if isinstance(given, NewApproval):
         return ApprovalItem(item_id, given.request_id, given.is_given, given.reason or None)
     if isinstance(given, NewFunctionCall):

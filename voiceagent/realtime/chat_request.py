@@ -235,7 +235,7 @@ def read_chat_request(body: bytes) -> ChatRequest:
     tools = cast("tuple[JsonObject, ...]", asked.get("tools") or ())
     session: JsonObject = {"type": "realtime", "output_modalities": ["text"], "tools": list(tools)}
     session |= {"max_output_tokens": both[0]} if both else {}
-    session |= {"tool_choice": asked["tool_choice"]} if "tool_choice" in asked else {}
+    session |= {name: asked[name] for name in ("tool_choice", "parallel_tool_calls") if name in asked}
     return ChatRequest(
         str(asked["model"]),
         _conversation(cast("list[object]", asked["messages"])),

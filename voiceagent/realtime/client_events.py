@@ -32,6 +32,8 @@ class NewMessage(msgspec.Struct, frozen=True):
     role: Literal["user", "assistant", "system"]
     texts: tuple[str, ...]
     id: str | None = None
+    spoken: frozenset[int] = frozenset()
+    """The numbers of the texts that are transcripts of speech."""
 
 
 class NewFunctionCall(msgspec.Struct, frozen=True):

@@ -39,7 +39,7 @@ ITEM_FIELDS: Mapping[str, Mapping[str, Field]] = {
         "object": _OBJECT,
         "status": _STATUS,
         "role": Field(one_of("user", "assistant", "system")),
-        "content": Field(_parts, "differs", "parts of text; audio and images are refused"),
+        "content": Field(_parts, "differs", "parts of text, and of speech with a transcript; images are refused"),
     },
     "function_call": {
         "id": _ID,
@@ -65,17 +65,15 @@ ITEM_FIELDS: Mapping[str, Mapping[str, Field]] = {
 }
 REFUSED_ITEMS = ("mcp_list_tools", "mcp_call", "mcp_approval_request")
 NO_MCP = "only this server adds it"
-PARTS = {"user": ("input_text",), "assistant": ("output_text",), "system": ("input_text",)}
-"""The parts of a message of each role."""
-REFUSED_PARTS = {
-    "input_audio": "speech comes as the call's audio",
-    "input_image": "the agent sees nothing",
-    "output_audio": "the agent's words are given as output_text",
+PARTS = {"user": ("input_text", "input_audio"), "assistant": ("output_text", "output_audio"), "system": ("input_text",)}
+"""The parts of a message of each role: of text, and of speech."""
+REFUSED_PARTS = {"input_image": "the agent sees nothing"}
+SPEECH_FIELDS: Mapping[str, Field] = {
+    "transcript": Field(text(MAX_TEXT_CHARACTERS), note="of `input_audio` and `output_audio`"),
+    "audio": only(None, why="the transcript is read; what is to be recognised comes by input_audio_buffer.append"),
 }
 TEXT_FIELDS: Mapping[str, Field] = {
-    "text": Field(text(MAX_TEXT_CHARACTERS)),
-    "audio": only(None, why="a part holds text alone"),
-    "transcript": only(None, why="a part holds text alone"),
+    "text": Field(text(MAX_TEXT_CHARACTERS), note="of `input_text` and `output_text`"),
     "image_url": only(None, why="a part holds text alone"),
     "detail": only(None, "auto", why="a part holds text alone"),
 }
@@ -92,10 +90,10 @@ def read_item(raw: object, param: str, event_id: str | None) -> NewItem:
     values: JsonObject = read_fields(given, ITEM_FIELDS[kind], param, event_id)
     _require(values, kind, param, event_id)
     if kind == "message":
-        texts = tuple(
-            _text(part, values["role"], f"{param}.content[{number}]", event_id) for number, part in enumerate(values["content"])
-        )
-        return NewMessage(values["role"], texts, values.get("id"))
+        parts = values["content"]
+        texts = tuple(_text(part, values["role"], f"{param}.content[{number}]", event_id) for number, part in enumerate(parts))
+        spoken = frozenset(number for number, part in enumerate(parts) if _is_speech(part["type"]))
+        return NewMessage(values["role"], texts, values.get("id"), spoken)
     if kind == "function_call":
         call_id = values.get("call_id") or ""
         return NewFunctionCall(values["name"], values["arguments"], call_id, values.get("id"))
@@ -156,9 +154,15 @@ def _text(part: JsonObject, role: str, param: str, event_id: str | None) -> str:
             f"{param}.type {kind} is not supported: {REFUSED_PARTS[kind]}.", f"{param}.type", event_id, "unsupported_value"
         )
     if kind not in PARTS[role]:
-        raise invalid(f"{param}.type must be {PARTS[role][0]} in a message of role {role}.", f"{param}.type", event_id)
+        known = " or ".join(PARTS[role])
+        raise invalid(f"{param}.type must be {known} in a message of role {role}.", f"{param}.type", event_id)
     given = {name: value for name, value in part.items() if name != "type"}
-    values = read_fields(given, TEXT_FIELDS, param, event_id)
-    if "text" not in values:
-        raise invalid(f"{param}.text is missing.", f"{param}.text", event_id, "missing_parameter")
-    return str(values["text"])
+    wanted, fields = ("transcript", SPEECH_FIELDS) if _is_speech(kind) else ("text", TEXT_FIELDS)
+    values = read_fields(given, fields, param, event_id)
+    if wanted not in values:
+        raise invalid(f"{param}.{wanted} is missing.", f"{param}.{wanted}", event_id, "missing_parameter")
+    return str(values[wanted])
+
+
+def _is_speech(kind: str) -> bool:
+    return kind.endswith("_audio")

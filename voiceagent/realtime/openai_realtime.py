@@ -269,6 +269,7 @@ def read_response(settings: ClientSettings, facts: SessionFacts, given: JsonObje
         text_only=values.get("output_modalities", settings.text_only),
         max_tokens=values.get("max_output_tokens", settings.max_tokens),
         tool_choice=values.get("tool_choice", settings.tool_choice),
+        parallel_tool_calls=values.get("parallel_tool_calls", settings.parallel_tool_calls),
         tools=values.get("tools"),
         is_detached=values.get("conversation") == "none",
         input=read_input(values.get("input"), event_id),

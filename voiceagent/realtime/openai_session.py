@@ -243,7 +243,7 @@ TOOLS = Field(
     "`allowed_callers`. Their credentials are not shown",
 )
 RESPONSE_TOOLS = Field(_tools, "differs", "functions; an MCP server is the session's")
-PARALLEL = only(None, True, why="a model that asks for several tools at once is let")
+PARALLEL = Field(optional(flag))
 PROMPT = only(None, why="prompts are not stored here")
 REASONING = only(None, why="the model's own setting stands in agent.yaml")
 FORMAT = Field(_format, "differs", "over WebRTC, audio is Opus, and only `audio/pcm` may be named")

@@ -24,6 +24,7 @@ class ResponseSettings(Struct, frozen=True):
     text_only: bool = False
     max_tokens: int | None = None
     tool_choice: ToolChoice = "auto"
+    parallel_tool_calls: bool | None = None
     tools: tuple[JsonObject, ...] | None = None
     """The client's tools of this response. None: the session's."""
     is_detached: bool = False
@@ -38,10 +39,13 @@ def reply_rules(
 ) -> ReplyRules:
     """The turn engine's rules for replies, or for one. `names` are the client's tools of the response, where they are not the
     session's."""
-    most, choice, text_only = (
-        (session.max_tokens, session.tool_choice, session.text_only)
-        if wanted is None
-        else (wanted.max_tokens, wanted.tool_choice, wanted.text_only)
+    own = session if wanted is None else wanted
+    choice = own.tool_choice
+    return ReplyRules(
+        own.text_only,
+        own.max_tokens or 0,
+        choice != "none",
+        choice["name"] if isinstance(choice, dict) else ANY_TOOL if choice == "required" else "",
+        own.parallel_tool_calls is False,
+        names,
     )
-    must_call = choice["name"] if isinstance(choice, dict) else ANY_TOOL if choice == "required" else ""
-    return ReplyRules(text_only, most or 0, choice != "none", must_call, names)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from voiceagent.realtime.chat_request import CHAT_FIELDS, MESSAGE_FIELDS
 from voiceagent.realtime.openai_fields import Field
-from voiceagent.realtime.openai_items import ITEM_FIELDS, NO_MCP, REFUSED_ITEMS, REFUSED_PARTS, TEXT_FIELDS
+from voiceagent.realtime.openai_items import ITEM_FIELDS, NO_MCP, REFUSED_ITEMS, REFUSED_PARTS, SPEECH_FIELDS, TEXT_FIELDS
 from voiceagent.realtime.openai_realtime import (
     CLIENT_EVENTS,
     EVENT_FIELDS,
@@ -78,7 +78,7 @@ def _client_events() -> Iterator[Row]:
 def _items() -> Iterator[Row]:
     for kind, fields in ITEM_FIELDS.items():
         yield from _fields(kind, fields)
-    yield from _fields("message.content[]", TEXT_FIELDS)
+    yield from _fields("message.content[]", {**TEXT_FIELDS, **SPEECH_FIELDS})
     for part, why in REFUSED_PARTS.items():
         yield f"message.content[]: {part}", "refused", why
     for kind in REFUSED_ITEMS:
