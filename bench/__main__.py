@@ -32,6 +32,7 @@ ON_REQUEST = (
     "ears",
     "encoder",
     "held_out",
+    "monitors",
     "noise",
     "peers",
     "people",

@@ -69,6 +69,28 @@ async def test_a_feed_holds_a_bounded_number_of_events_and_bytes() -> None:
     assert feed.first == feed.next, "one that is larger than all of it is not held"
 
 
+async def test_ten_monitors_cost_a_call_one_encoding_of_each_event_and_bounded_queues(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded: list[int] = []
+    line = CallEvent.line
+
+    def counted(event: CallEvent) -> bytes:
+        encoded.append(event.number)
+        return line(event)
+
+    monkeypatch.setattr(CallEvent, "line", counted)
+    dropped = Dropped()
+    feed = feed_of(dropped)
+    stuck, quick = [feed.follow(1) for _ in range(5)], [feed.follow(1) for _ in range(5)]
+    total = 3 * MAX_WAITING
+    for number in range(1, total + 1):
+        feed.publish([event(number)])  # it returns at once: nothing in it waits
+        assert [numbers(await monitor.take()) for monitor in quick] == [[number]] * len(quick)
+    assert encoded == [*range(1, total + 1)], "each event once, whoever reads it"
+    assert [monitor.closed for monitor in stuck] == ["too_slow"] * len(stuck)
+    assert dropped.queues == ["monitors"] * len(stuck)
+    assert len(feed) == len(quick), "the call has let go of those that are stuck"
+
+
 async def test_a_slow_monitor_is_closed_and_the_others_go_on() -> None:
     dropped = Dropped()
     feed = feed_of(dropped)
