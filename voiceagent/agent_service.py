@@ -131,7 +131,11 @@ class AgentService:
             return await WebRtcLeg.answer(offer, private_candidates=self.agent.ice.private_candidates, ports=ports)
 
         sip = self.agent.telephony.sip_line
-        line = SipService(Trunk.from_settings(sip), ports) if sip is not None else None
+
+        def check_session(session: JsonObject) -> None:
+            self._shown_session(tools, session, is_telephone=True)
+
+        line = SipService(Trunk.from_settings(sip), ports, check_session=check_session) if sip is not None else None
 
         feeds = CallFeeds(metrics.queue_dropped)
 
@@ -213,10 +217,11 @@ class AgentService:
 
         return tell
 
-    def _shown_session(self, tools: ToolSet, session: JsonObject) -> JsonObject:
+    def _shown_session(self, tools: ToolSet, session: JsonObject, *, is_telephone: bool = False) -> JsonObject:
         """A call's session with these settings, as `session.created` would show it. Raises Problem for settings that an offer
         could not have."""
-        facts = structs.replace(facts_of(self.agent, tools.names, takes_audio=True), session_id=random_id("sess"))
+        facts = facts_of(self.agent, tools.names, takes_audio=not is_telephone, is_telephone=is_telephone)
+        facts = structs.replace(facts, session_id=random_id("sess"))
         asked = offered_settings(session, facts)
         agent, offered = (
             with_instructions(self.agent, session),
@@ -259,8 +264,14 @@ class AgentService:
         phone: PhoneServices,
     ) -> StartCall:
         def start_call(leg: Leg, call_id: str, session: dict[str, object]) -> Call:
-            by_events, cannot = leg.kind is LegKind.WEBSOCKET, no_forcing(parts.engines.llm)
-            asked = offered_settings(session, facts_of(self.agent, tools.names, takes_audio=by_events, no_forcing=cannot))
+            facts = facts_of(
+                self.agent,
+                tools.names,
+                takes_audio=leg.kind is LegKind.WEBSOCKET,
+                no_forcing=no_forcing(parts.engines.llm),
+                is_telephone=leg.kind is LegKind.TELEPHONE,
+            )
+            asked = offered_settings(session, facts)
             made = phone.call(_greeting_as_asked(with_instructions(self.agent, session), asked, leg), leg, parts)
             agent = made.agent
             if session.get("instructions") and (line := cramped(agent, tools, parts.engines.llm.limits)):

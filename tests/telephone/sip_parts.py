@@ -24,6 +24,7 @@ JANUS = Path(__file__).resolve().parents[2] / "deploy" / "janus"
 HOST = "127.0.0.1"
 PASSWORD = "north-by-northwest"
 GATEWAY_SECRET = "harbour"
+WEBHOOK_SECRET = "whsec_bm9ydGgtYnktbm9ydGh3ZXN0"
 STARTS_S = 20.0
 RATE_HZ = 8_000
 KAMAILIO = f"""#!KAMAILIO

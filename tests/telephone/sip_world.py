@@ -18,7 +18,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from tests.fakes import MakeService
-from tests.telephone.sip_parts import GATEWAY_SECRET, HOST, PASSWORD, free_port, janus, pbx
+from tests.telephone.sip_parts import GATEWAY_SECRET, HOST, PASSWORD, WEBHOOK_SECRET, free_port, janus, pbx
 from tests.telephone.tones import tone
 from voiceagent.audio.format import PLAYED_HZ
 from voiceagent.audio.resample import StreamResampler
@@ -229,7 +229,12 @@ async def sip_world(
     await world.begin_pbx()
     await world.begin_janus()
     trunk = Trunk.from_settings(
-        world.settings(**settings), {"VOICEAGENT_SIP_PASSWORD": password, "VOICEAGENT_JANUS_SECRET": secret}
+        world.settings(**settings),
+        {
+            "VOICEAGENT_SIP_PASSWORD": password,
+            "VOICEAGENT_JANUS_SECRET": secret,
+            "VOICEAGENT_WEBHOOK_SECRET": WEBHOOK_SECRET,
+        },
     )
 
     @asynccontextmanager

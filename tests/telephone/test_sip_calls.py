@@ -18,7 +18,19 @@ from numpy.typing import NDArray
 
 from tests.fakes import Said, Words
 from tests.server_process import ServerProcess, running_server
-from tests.telephone.sip_parts import GATEWAY_SECRET, HOST, PASSWORD, RATE_HZ, Phone, free_port, janus, pbx, phone, until
+from tests.telephone.sip_parts import (
+    GATEWAY_SECRET,
+    HOST,
+    PASSWORD,
+    RATE_HZ,
+    WEBHOOK_SECRET,
+    Phone,
+    free_port,
+    janus,
+    pbx,
+    phone,
+    until,
+)
 from tests.telephone.test_telephone_calls import INTERRUPTION, LONG, WEATHER, ended
 from voiceagent.audio.levels import dbfs
 from voiceagent.audio.resample import resample
@@ -63,6 +75,7 @@ async def an_exchange(tmp_path: Path, more: str = "", further: tuple[str, ...] =
         "VOICEAGENT_SIP_PASSWORD": PASSWORD,
         "VOICEAGENT_JANUS_SECRET": GATEWAY_SECRET,
         "VOICEAGENT_RESULTS_SECRET": GATEWAY_SECRET,
+        "VOICEAGENT_WEBHOOK_SECRET": WEBHOOK_SECRET,
     }
     options = ("--config", str(tmp_path / "agent.yaml"), "--event-logs", "20", "--log-level", "info", *further)
     async with pbx(tmp_path, pbx_port), janus(tmp_path / "janus", janus_port):

@@ -214,6 +214,7 @@ class Call:
             cleaning.begin(self._leg, parts.agent),
             greets=bool(self.state.rules.phrases.greeting),
             takes_audio=self._leg.kind is LegKind.WEBSOCKET,
+            is_telephone=self._leg.kind is LegKind.TELEPHONE,
             languages=tuple(parts.agent.spoken_languages),
             no_forcing=no_forcing(parts.engines.llm),
             tools=(*self._tools.agents.names, *(tool.name for tool in self._tools.legs)),

@@ -26,12 +26,20 @@ def turn_detection_of(agent: AgentConfig) -> TurnDetection:
     return TurnDetection() if fixed_ms is None else TurnDetection(by="silence", silence_ms=round(fixed_ms))
 
 
-def facts_of(agent: AgentConfig, tools: Iterable[str], *, takes_audio: bool, no_forcing: str = "") -> SessionFacts:
+def facts_of(
+    agent: AgentConfig, tools: Iterable[str], *, takes_audio: bool, no_forcing: str = "", is_telephone: bool = False
+) -> SessionFacts:
     """The facts of an agent's sessions. `tools` are the names of those that the server runs; `takes_audio`: audio comes and goes
     by events; `no_forcing` is the reason why the language model cannot be made to call one."""
     languages = tuple(agent.spoken_languages)
     return SessionFacts(
-        "", agent=agent.name, languages=languages, takes_audio=takes_audio, no_forcing=no_forcing, tools=tuple(tools)
+        "",
+        agent=agent.name,
+        languages=languages,
+        takes_audio=takes_audio,
+        is_telephone=is_telephone,
+        no_forcing=no_forcing,
+        tools=tuple(tools),
     )
 
 

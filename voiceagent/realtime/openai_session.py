@@ -138,13 +138,16 @@ TRANSCRIPTION_FIELDS: Mapping[str, Field] = {
     "delay": only(None, why="final texts come as soon as they can"),
 }
 
+OF_BROWSERS = "refused in calls by telephone"
 TURN_FIELDS: Mapping[str, Mapping[str, Field]] = {
     "server_vad": {
         "type": Field(one_of("server_vad")),
-        "threshold": Field(optional(number(0.0, 1.0))),
-        "prefix_padding_ms": Field(optional(integer(0, 1000))),
+        "threshold": Field(optional(number(0.0, 1.0)), note=OF_BROWSERS),
+        "prefix_padding_ms": Field(optional(integer(0, 1000)), note=OF_BROWSERS),
         "silence_duration_ms": Field(
-            optional(integer(100, 5000)), "differs", "where it is left out, the agent's own endpointing ends the turn"
+            optional(integer(100, 5000)),
+            "differs",
+            f"where it is left out, the agent's own endpointing ends the turn; {OF_BROWSERS}",
         ),
         "create_response": Field(optional(flag)),
         "interrupt_response": Field(optional(flag)),
@@ -273,6 +276,8 @@ SESSION_FIELDS: Mapping[str, Field] = {
     "audio.output.voice": VOICE,
     "audio.output.speed": Field(number(0.25, 1.5)),
 }
+OF_NO_TELEPHONE = {"threshold": "threshold", "prefix_padding_ms": "padding_ms", "silence_duration_ms": "silence_ms"}
+"""Fields of `server_vad` that calls by telephone do not have."""
 UNNAMED_VOICE = ClientSettings().voice
 SHOWN_ONLY = ("id", "object", "expires_at", "voiceagent")
 """Fields of the shown session that a client may send back unchanged."""
@@ -355,6 +360,12 @@ def _check_facts(settings: ClientSettings, facts: SessionFacts, draft: JsonObjec
                 f"{param} must be audio/pcm: this call's audio is not sent by events, and its connection has agreed on a format."
             )
             raise invalid(message, param, event_id)
+    turns = draft.get("turn_detection")
+    if facts.is_telephone and isinstance(turns, TurnDetection):
+        for name, kept in OF_NO_TELEPHONE.items():
+            if getattr(turns, kept) not in (None, getattr(settings.turn_detection, kept)):
+                param = f"{PREFIX}.audio.input.turn_detection"
+                raise invalid(f"{param}.{name} cannot be set for calls by telephone; leave it out.", param, event_id)
     if facts.has_spoken and settings.voice != UNNAMED_VOICE and draft.get("voice", settings.voice) != settings.voice:
         param = f"{PREFIX}.audio.output.voice"
         raise invalid(f"{param} cannot change once the agent was heard.", param, event_id, "cannot_update_voice")

@@ -128,6 +128,8 @@ class SessionFacts(Struct, frozen=True):
     """The codes of the languages that are recognised. Empty: any."""
     takes_audio: bool = False
     """True when the caller's audio comes by events, and the agent's goes by events."""
+    is_telephone: bool = False
+    """True when the caller calls by telephone."""
     has_spoken: bool = False
     """True once the agent was heard. Then its voice cannot change."""
     no_forcing: str = ""

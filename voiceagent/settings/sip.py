@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from voiceagent.addresses import check_address
+
 _URI = re.compile(r"sips?:([A-Za-z0-9\-_.!~*'()&=+$,;?/%#]+@)?[A-Za-z0-9.\-\[\]:]+(;[A-Za-z0-9=.\-_]+)*")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9 _-]{0,39}")
 """The name of somebody whom calls are transferred to."""
@@ -36,6 +38,24 @@ class TransferTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     accept_key: Annotated[str, msgspec.Meta(pattern="^[0-9]?$")] = ""
     """The key that takes the call of a warm transfer; any other declines it. Empty: a colleague who has heard the summary has
     taken the call."""
+
+
+class CallWebhookSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The operator's program, which decides over each call that comes in."""
+
+    url: str
+    """The address that gets a POST while a call rings."""
+    secret_env: str = "VOICEAGENT_WEBHOOK_SECRET"
+    """The environment variable that holds the secret by which it is signed."""
+    accept_timeout_s: Annotated[float, msgspec.Meta(gt=0, le=120)] = 20.0
+    """The longest that a call rings. If nobody has accepted it by then, it is refused."""
+
+    def __post_init__(self) -> None:
+        try:
+            check_address(self.url, secrets_go="webhooks are signed by a secret that secret_env names")
+        except ValueError as error:
+            raise ValueError(f"url {error}") from error
+        _check_variable("secret_env", self.secret_env)
 
 
 class SipSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -70,6 +90,8 @@ class SipSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     alone is a blind transfer."""
     send_keys: bool = False
     """True if the agent may press keys, as a tool: for menus of those whom it calls."""
+    webhook: CallWebhookSettings | None = None
+    """The program that accepts and rejects calls that come in; null: the agent answers them all."""
 
     def __post_init__(self) -> None:
         check_uri(self.account, "account", "sip:agent@pbx.example.org")
@@ -85,8 +107,7 @@ class SipSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.longest_ring_s and self.calls < MIN_LINES_OF_A_WARM_TRANSFER:
             raise ValueError(f"calls is {self.calls}, expected at least 2: a warm transfer takes two lines")
         for name in ("gateway_secret_env", "password_env"):
-            if not _VARIABLE.fullmatch(getattr(self, name)):  # it may be the secret itself
-                raise ValueError(f"{name} names no environment variable; put the secret into one and name that")
+            _check_variable(name, getattr(self, name))
 
     @property
     def targets(self) -> dict[str, TransferTarget]:
@@ -97,6 +118,11 @@ class SipSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def longest_ring_s(self) -> float:
         """The longest that any warm transfer rings; 0 where there are none."""
         return max((target.ring_timeout_s for target in self.targets.values() if target.kind == "warm"), default=0.0)
+
+
+def _check_variable(name: str, variable: str) -> None:
+    if not _VARIABLE.fullmatch(variable):  # it may be the secret itself
+        raise ValueError(f"{name} names no environment variable; put the secret into one and name that")
 
 
 def _check_gateway(url: str) -> None:

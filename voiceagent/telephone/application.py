@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from voiceagent.server.http.app import CALLS, DRAINING, READINESS, is_connected, start_call
+from voiceagent.telephone.sip import call_requests
 from voiceagent.telephone.sip.dialling import dial, kept_line
 from voiceagent.telephone.sip.line import SipService
 from voiceagent.telephone.streams.audiosocket import AudioSocketServer
@@ -31,6 +32,8 @@ class TelephonePart:
     def add_routes(self, app: web.Application) -> None:
         """See `ApplicationPart.add_routes`."""
         app.router.add_post("/v1/voiceagent/dial", dial)
+        app.router.add_post("/v1/realtime/calls/{id}/accept", call_requests.accept)
+        app.router.add_post("/v1/realtime/calls/{id}/reject", call_requests.reject)
         if self.telephone.lines:
             _add_vendors(app, Switchboard(self.telephone, app[CALLS]))
 

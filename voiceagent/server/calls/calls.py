@@ -161,9 +161,11 @@ class Calls:
         is_there: Callable[[], bool] = lambda: True,
         *,
         is_written: bool = False,
+        call_id: str = "",
     ) -> str:
         """Take a place for a client's call, perhaps after a wait, during which `is_there` says whether the caller still is, make
-        its leg and start it: the call's id. `is_written`: it has no audio. Raises Problem, also what `make_leg` raises."""
+        its leg and start it: the call's id, a new one unless `call_id` is given. `is_written`: it has no audio. Raises Problem,
+        also what `make_leg` raises."""
         with client.beginning(session) as asked:
             place = self._quotas.take(client)
             try:
@@ -180,7 +182,7 @@ class Calls:
                     await leg.close()
                     raise Problem(401, "invalid_api_key", "The key was revoked while the call waited; send another one.")
                 leg = ResumableLeg(leg) if isinstance(leg, ConnectionLeg) else leg
-                call_id = f"rtc_{secrets.token_hex(12)}"
+                call_id = call_id or new_call_id()
                 try:
                     handle = start_call(leg, call_id, asked)
                 except BaseException:
@@ -247,15 +249,22 @@ class Calls:
 
     def hang_up(self, call_id: str, client: Client = NOBODY) -> None:
         """End a call of this client. Raises Problem (404) when the client has no such call."""
+        self._of(call_id, client).handle.hang_up("hangup")
+
+    def leg_of(self, call_id: str, client: Client = NOBODY) -> Leg:
+        """The leg of a call of this client. Raises Problem (404) when the client has no such call."""
+        return self._of(call_id, client).leg
+
+    def _of(self, call_id: str, client: Client) -> _Up:
         up = self._up.get(call_id)
         if up is None or not client.may_end(up.place.client):
             raise Problem(404, "call_not_found", f"There is no call {call_id[:40]!r}; it is over or never was.", param="id")
-        up.handle.hang_up("hangup")
+        return up
 
     def joinable(self, call_id: str, client: Client = NOBODY) -> JoinableCall:
         """A call of this client that is up. Raises Problem (404) when the client has no such call."""
         up = self._up.get(call_id)
-        if up is None or not client.may_end(up.place.client) or not isinstance(up.handle, JoinableCall):
+        if up is None or not client.may_join(up.place.client) or not isinstance(up.handle, JoinableCall):
             raise Problem(404, "call_not_found", f"There is no call {call_id[:40]!r}; it is over or never was.", param="call_id")
         return up.handle
 
@@ -337,6 +346,11 @@ class Calls:
                 await up.leg.close()
             except Exception:
                 log.exception("call %s: its connection broke as it was closed", call_id)
+
+
+def new_call_id() -> str:
+    """The id of a new call."""
+    return f"rtc_{secrets.token_hex(CALL_CHARACTERS // 2)}"
 
 
 def _hash(token: str) -> bytes:

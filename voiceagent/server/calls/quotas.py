@@ -38,7 +38,7 @@ class Client:
     secret: IssuedSecret | None = None
     """The client secret that it presented in place of the key."""
     is_telephone: bool = False
-    """True if it is a telephone, which has no key. The operator has the rights of its calls."""
+    """True if it is a telephone, which has no key. The operator may end its calls."""
 
     @property
     def is_operator(self) -> bool:
@@ -57,9 +57,13 @@ class Client:
 
     def may_end(self, call_of: Client) -> bool:
         """True for a call of its own, and of a client secret that its key has issued; for the operator, of a telephone, too."""
-        if self.is_operator and call_of.is_telephone:
-            return True
+        if call_of.is_telephone:
+            return self.is_operator
         return self.owner == call_of.owner and self.secret in (None, call_of.secret)
+
+    def may_join(self, call_of: Client) -> bool:
+        """True for a call that it may end, and in which it may read what is said."""
+        return self.may_end(call_of) and (self.is_monitor or not call_of.is_telephone)
 
     @contextmanager
     def beginning(self, offered: JsonObject) -> Iterator[JsonObject]:

@@ -75,6 +75,8 @@ class SipCall:
         self._settling: asyncio.TimerHandle | None = None
         self._is_over = False
         """True once the other side, or the gateway, has ended the call."""
+        self.on_over: Callable[[], None] = lambda: None
+        """Called then."""
 
     def reserve(self, *, places: bool = False) -> None:
         """A call is about to be made on this handle (`places`), or rings on it."""
@@ -161,6 +163,7 @@ class SipCall:
         """The gateway has gone, and the call with it."""
         self.handle, self._is_over = None, True
         self._fail(GatewayError("the connection to Janus was lost"))
+        self.on_over()
         if self.leg is not None:
             self.leg.end("lost")
 
@@ -202,6 +205,7 @@ class SipCall:
 
     def _ended(self, event: janus.Ended) -> None:
         self._is_over = True
+        self.on_over()
         leg, called = self.leg, self.leg.facts.called if self.leg is not None else ""
         is_transferred = self._transfers.left()
         broke = self._is_up and event.code >= FIRST_ERROR and not is_transferred

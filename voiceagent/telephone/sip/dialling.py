@@ -41,6 +41,14 @@ async def kept_line(
         yield
 
 
+def line_of(request: web.Request) -> SipLine:
+    """The server's line. Raises Problem."""
+    line = request.app.get(LINE)
+    if line is None:
+        raise Problem(404, "no_sip", "No SIP trunk or PBX is configured: set telephony.sip in agent.yaml; see docs/telephony.md.")
+    return line
+
+
 async def dial(request: web.Request) -> web.Response:
     """Call somebody. The answer comes once they have taken the call, or have not."""
     client = request[CLIENT]
@@ -48,9 +56,7 @@ async def dial(request: web.Request) -> web.Response:
         raise Problem(
             403, "operator_only", f"Only the operator may have the agent call somebody; send a key of {OPERATOR_KEYS_VARIABLE}."
         )
-    line = request.app.get(LINE)
-    if line is None:
-        raise Problem(404, "no_sip", "No SIP trunk or PBX is configured: set telephony.sip in agent.yaml; see docs/telephony.md.")
+    line = line_of(request)
     try:
         asked = read_struct(await request.read(), Dial)
     except ValueError as error:

@@ -13,10 +13,13 @@ from voiceagent.telephone.messages import CallFacts
 PLUGIN = "janus.plugin.sip"
 PROTOCOL = "janus-protocol"
 """The WebSocket's subprotocol."""
-BUSY, UNAVAILABLE = 486, 503
+NOT_THERE, BUSY, UNAVAILABLE = 480, 486, 503
 MAX_FACT_CHARACTERS = 256
 _HEADERS = {"P-Asserted-Identity": "asserted_identity", "Diversion": "diversion", "History-Info": "history_info"}
 """Headers by which trunks and PBXs describe an incoming call (RFC 3325, 5806, 7044), each with its name for the agent."""
+_OTHER_HEADERS = "X-"
+"""Headers of the trunk's own begin so. The operator's webhook gets them."""
+MAX_HEADERS = 32
 _CODE = re.compile(r"[1-6][0-9]{2}")
 
 
@@ -61,7 +64,7 @@ def register(account: Account, *, again: bool = False) -> Request:
         "display_name": account.display_name,
         "send_register": account.registers,
         "register_ttl": account.expires_s,
-        "incoming_header_prefixes": list(_HEADERS),
+        "incoming_header_prefixes": [*_HEADERS, _OTHER_HEADERS],
         "refresh": again,
     }
     if account.proxy:
@@ -132,6 +135,8 @@ class Incoming:
     facts: CallFacts
     offer: str
     """Empty where the call came without one."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """The known headers of the invitation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +212,7 @@ def read(message: JsonObject) -> Event:
         case "registration_failed":
             return RegistrationFailed(_number(result, "code"), _text(result, "reason"))
         case "incomingcall":
-            return Incoming(_facts(result), sdp)
+            return Incoming(_facts(result), sdp, _headers(result))
         case "progress" if sdp:
             return EarlyMedia(sdp)
         case "accepted":
@@ -227,6 +232,15 @@ def _facts(result: JsonObject) -> CallFacts:
     headers = _object(result, "headers")
     told = {"caller_name": name} | {known: _shown(_text(headers, header)) for header, known in _HEADERS.items()}
     return CallFacts(caller, called, call_id, {known: value for known, value in told.items() if value})
+
+
+def _headers(result: JsonObject) -> tuple[tuple[str, str], ...]:
+    """The headers of an invitation, as far as Janus tells them."""
+    name, caller, called, call_id = (_shown(_text(result, key)) for key in ("displayname", "username", "callee", "call_id"))
+    told = {"From": f'"{name}" <{caller}>' if name else f"<{caller}>", "To": f"<{called}>", "Call-ID": call_id}
+    more = _object(result, "headers")
+    told |= {_shown(header): _shown(value) for header, value in more.items() if isinstance(value, str)}
+    return tuple(told.items())[:MAX_HEADERS]
 
 
 def _shown(text: str) -> str:

@@ -6,22 +6,26 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
+from voiceagent.addresses import shown
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts, NoPortError
 from voiceagent.server.calls.admission import RETRY_AFTER_S
-from voiceagent.server.calls.calls import NO_PORT, Calls, StartCall
+from voiceagent.server.calls.calls import NO_PORT, Calls, StartCall, new_call_id
 from voiceagent.server.calls.quotas import Client
 from voiceagent.server.http.problems import Problem
-from voiceagent.settings.sip import TransferTarget, check_uri
+from voiceagent.settings.sip import CallWebhookSettings, TransferTarget, check_uri
 from voiceagent.task_owner import TaskOwner, running
 from voiceagent.telephone.sip import janus_messages as janus
 from voiceagent.telephone.sip.call import SETTLES_S, CallRefused, SipCall
+from voiceagent.telephone.sip.call_webhook import WebhookError, incoming_call, send
 from voiceagent.telephone.sip.causes import CREDENTIALS, registration_cause
 from voiceagent.telephone.sip.janus_client import GatewayError, JanusClient
+from voiceagent.telephone.sip.ringing_calls import RingingCall, RingingCalls
 from voiceagent.telephone.sip.sip_leg import SipLeg
 from voiceagent.telephone.sip.sip_patience import SIP_PATIENCE, SipPatience
 from voiceagent.telephone.sip.trunk import Trunk
@@ -61,6 +65,8 @@ class SipService:
     trunk: Trunk
     ports: MediaPorts = ANY_PORT
     patience: SipPatience = SIP_PATIENCE
+    check_session: Callable[[JsonObject], None] = lambda session: None
+    """Raises Problem for settings that a call cannot have."""
 
 
 def soonest(free: Sequence[SipCall], master: SipCall, now_s: float) -> SipCall:
@@ -75,6 +81,8 @@ class SipLine:
     def __init__(self, service: SipService, calls: Calls, start_call: GetStartCall) -> None:
         self.trunk = service.trunk
         self.registered = asyncio.Event()
+        self.ringing = RingingCalls()
+        self._check_session = service.check_session
         self._patience = service.patience
         self._calls = calls
         self._start_call = start_call
@@ -262,16 +270,67 @@ class SipLine:
             await line.decline(janus.BUSY)
             return
         line.reserve()
+        webhook = self.trunk.settings.webhook
+        if webhook is not None:
+            await self._ask(RingingCall(line, incoming), webhook)
+            return
+        with suppress(Problem):
+            await self._take(line, incoming, {}, CLIENT)
+
+    async def accept(self, call_id: str, session: JsonObject, client: Client) -> None:
+        """Take a call that waits for the operator's program. It is the client's from now on. Raises Problem."""
+        ringing = self.ringing.find(call_id)
+        self._start_call()  # the tools are known once this succeeds
+        self._check_session(session)
+        ringing.settle()
+        await self._take(ringing.line, ringing.incoming, session, client, call_id)
+
+    async def reject(self, call_id: str, code: int) -> None:
+        """Refuse a call that waits for the operator's program. Raises Problem."""
+        ringing = self.ringing.find(call_id)
+        ringing.settle()
+        await self._refuse(ringing, "rejected", "the operator's program rejected it", code)
+
+    async def _ask(self, ringing: RingingCall, webhook: CallWebhookSettings) -> None:
+        """Have the operator's program decide over a call that rings."""
+        line, call_id = ringing.line, new_call_id()
+        line.on_over = lambda: ringing.settle("its caller gave up")
+        self.ringing.add(call_id, ringing)
+        body = incoming_call(call_id, ringing.incoming.headers)
+        self._tasks.start_alone(self._send(ringing, webhook.url, body), "sip webhook")
+        why = await ringing.wait(webhook.accept_timeout_s)
+        self.ringing.remove(call_id)
+        if why:
+            await self._refuse(ringing, "not_accepted", why, janus.NOT_THERE)
+
+    async def _send(self, ringing: RingingCall, url: str, body: bytes) -> None:
+        try:
+            await send(url, self.trunk.webhook_secret, body, lambda: not ringing.is_settled)
+        except WebhookError as error:
+            ringing.settle(f"{shown(url)}: {error}")
+
+    async def _refuse(self, ringing: RingingCall, reason: str, why: str, code: int) -> None:
+        self._calls.metrics.calls_refused.add(reason)
+        log.warning("a call of %s was refused: %s", ringing.incoming.facts.caller, why)
+        if ringing.line.rings:
+            await ringing.line.decline(code)
+        ringing.line.free()
+
+    async def _take(
+        self, line: SipCall, incoming: janus.Incoming, session: JsonObject, client: Client, call_id: str = ""
+    ) -> None:
+        """Take a call that rings. Raises Problem; then the call was refused."""
 
         async def make_leg() -> SipLeg:
             return await line.take(incoming)
 
         try:
-            await self._calls.begin(make_leg, {}, self._start_call(), CLIENT, lambda: line.rings)
+            await self._calls.begin(make_leg, session, self._start_call(), client, lambda: line.rings, call_id=call_id)
         except (Problem, MediaError, GatewayError) as error:
-            code = error.code if isinstance(error, Problem) else "call_failed"
-            self._calls.metrics.calls_refused.add(code)
-            log.warning("a call of %s was refused: %s", caller, error)
+            problem = error if isinstance(error, Problem) else Problem(502, "call_failed", f"{error}.")
+            self._calls.metrics.calls_refused.add(problem.code)
+            log.warning("a call of %s was refused: %s", incoming.facts.caller, error)
             if line.rings:
-                await line.decline(janus.BUSY if isinstance(error, Problem) and error.status == 429 else janus.UNAVAILABLE)
+                await line.decline(janus.BUSY if problem.status == 429 else janus.UNAVAILABLE)
             line.free()
+            raise problem from error
