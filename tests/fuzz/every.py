@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.fuzz.sdk_events import SdkEvents
 from tests.fuzz.served import ClientEvents, Http
 from tests.fuzz.target import Target
 from tests.fuzz.targets import (
@@ -19,5 +20,5 @@ from tests.fuzz.targets import (
 
 TARGETS: tuple[type[Target], ...] = (
     *(ReadOffer, AnswerOffer, StrangersStun, PeersStun, StrangersRecords, PeersRecords, Handshake, Rtp, Rtcp, Sctp),
-    *(Http, ClientEvents),
+    *(Http, ClientEvents, SdkEvents),
 )

@@ -565,3 +565,9 @@ def test_a_session_that_nests_too_deep_is_refused_and_leaves_no_trace(session: R
     assert error_of(session.on_client(text, 1000.0))["code"] in ("invalid_value", "invalid_json")
     (updated,) = say(session, type="session.update", session={"model": "mine"}).replies
     assert updated["session"]["model"] == "mine"
+
+
+@pytest.mark.parametrize("tracing", [{"group_id": -1}, {"workflow_name": []}, {"name": "x"}, "manual", 1])
+def test_tracing_that_the_sdk_could_not_read_is_refused(session: RealtimeSession, tracing: object) -> None:
+    error = error_of(say(session, type="session.update", session={"type": "realtime", "tracing": tracing}))
+    assert (error["code"], error["param"]) == ("invalid_value", "session.tracing")

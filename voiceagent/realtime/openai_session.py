@@ -122,9 +122,13 @@ def _tracing(value: object) -> object:
     if value is None or value == "auto":
         return value
     known = {"workflow_name", "group_id", "metadata"}
-    if isinstance(value, dict) and not value.keys() - known:
+    if (
+        isinstance(value, dict)
+        and not value.keys() - known
+        and all(isinstance(value.get(name), str | None) for name in ("workflow_name", "group_id"))
+    ):
         return value
-    raise ValueError('must be "auto", null, or an object with workflow_name, group_id and metadata')
+    raise ValueError('must be "auto", null, or an object with workflow_name and group_id, which are texts, and metadata')
 
 
 TRANSCRIPTION_FIELDS: Mapping[str, Field] = {
