@@ -1,4 +1,4 @@
-"""Calls of a real SIP phone under the control of OpenAI's own client: the webhook, accept, reject, events, hang-up."""
+"""Calls of a real SIP phone under the control of OpenAI's own client: the webhook, accept, reject, refer, events, hang-up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from openai import AsyncOpenAI, BadRequestError, InvalidWebhookSignatureError, NotFoundError
+from openai import AsyncOpenAI, BadRequestError, ConflictError, InvalidWebhookSignatureError, NotFoundError
 
 from tests.fakes import MakeService
 from tests.telephone.logged_lines import Lines
@@ -113,6 +113,31 @@ async def test_a_webhook_is_sent_again_and_an_accepted_call_is_the_programs(tmp_
         assert world.calls[0].session == {"type": "realtime", "instructions": "Be kind."}
         await client.realtime.calls.hangup(ring.data.call_id)
         await alice.wait_told("CALL_CLOSED")
+
+
+async def test_a_program_refers_a_call_or_is_told_why_not(tmp_path: Path, make_service: MakeService) -> None:
+    async with (
+        a_decided_line(tmp_path, make_service) as (world, program, client),
+        phone(tmp_path, "alice", world.pbx_port) as alice,
+        phone(tmp_path, "bob", world.pbx_port, answers=True),
+    ):
+        calls = client.realtime.calls
+        await alice.do("dial", world.uri("agent"))
+        call_id = (await program.rings.get()).data.call_id
+        with pytest.raises(NotFoundError):
+            await calls.refer(call_id, target_uri=world.uri("bob"))
+        await calls.accept(call_id, type="realtime")
+        await world.wait(lambda: bool(world.calls and world.calls[0].heard))
+        with pytest.raises(BadRequestError, match="target_uri is 'bob'"):
+            await calls.refer(call_id, target_uri="bob")
+        with pytest.raises(ConflictError, match="486 Busy Here"):
+            await calls.refer(call_id, target_uri=world.uri("busy"))
+        with pytest.raises(ConflictError, match="404"):
+            await calls.refer(call_id, target_uri="tel:+15550100")
+        assert not world.calls[0].ended
+        await calls.refer(call_id, target_uri=world.uri("bob"))
+        await world.wait(lambda: world.calls[0].ended == "transferred")
+        await alice.wait_told("CALL_ESTABLISHED", 2)
 
 
 async def test_a_call_that_nobody_accepts_or_that_is_given_up_leaves_nothing(

@@ -34,6 +34,7 @@ class TelephonePart:
         app.router.add_post("/v1/voiceagent/dial", dial)
         app.router.add_post("/v1/realtime/calls/{id}/accept", call_requests.accept)
         app.router.add_post("/v1/realtime/calls/{id}/reject", call_requests.reject)
+        app.router.add_post("/v1/realtime/calls/{id}/refer", call_requests.refer)
         if self.telephone.lines:
             _add_vendors(app, Switchboard(self.telephone, app[CALLS]))
 

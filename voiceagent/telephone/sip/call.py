@@ -134,6 +134,10 @@ class SipCall:
         leg.taken()
         return leg
 
+    async def refer(self, leg: SipLeg, uri: str) -> str:
+        """Have the other side call an address instead of us. Returns the reason of a failure, or nothing."""
+        return await self._transfers.refer(leg, uri)
+
     async def decline(self, code: int) -> None:
         """Refuse the call that rings."""
         try:

@@ -1,4 +1,4 @@
-"""The requests about a SIP call of OpenAI's Realtime API: accept or reject one that rings."""
+"""The requests about a SIP call of OpenAI's Realtime API: accept or reject one that rings, refer one that is up."""
 
 from __future__ import annotations
 
@@ -19,6 +19,24 @@ class Reject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     status_code: Annotated[int, msgspec.Meta(ge=400, le=699)] = 603
     """SIP's status for the caller."""
+
+
+class Refer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The transfer of a call."""
+
+    target_uri: str
+    """An address of SIP, or `tel:` and a number."""
+
+
+async def refer(request: web.Request) -> web.Response:
+    """Transfer a call. The answer comes once somebody has taken it, or has not."""
+    line = line_of(request)
+    try:
+        asked = read_struct(await request.read(), Refer)
+    except ValueError as error:
+        raise Problem(400, "invalid_body", f'The body cannot be read ({error}); expected {{"target_uri": "sip:…"}}.') from error
+    await line.refer(request.match_info["id"], asked.target_uri, request[CLIENT])
+    return web.Response()
 
 
 async def accept(request: web.Request) -> web.Response:

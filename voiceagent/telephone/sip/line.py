@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -49,6 +50,9 @@ PROBLEMS = {404: "unknown_number", 410: "unknown_number", 484: "unknown_number",
     480: "no_answer",
     487: "no_answer",
 }
+
+_NUMBER = re.compile(r"tel:(\+?[0-9*#.()-]{1,40})")
+"""An address of the telephone network (RFC 3966)."""
 
 CLIENT = Client("telephone sip", is_telephone=True)
 
@@ -284,6 +288,21 @@ class SipLine:
         self._check_session(session)
         ringing.settle()
         await self._take(ringing.line, ringing.incoming, session, client, call_id)
+
+    async def refer(self, call_id: str, uri: str, client: Client) -> None:
+        """Transfer a client's call to an address. Returns once somebody has taken it there. Raises Problem."""
+        leg = self._calls.leg_of(call_id, client)
+        line = next((line for line in self._lines if line.leg is leg), None)
+        if line is None or not isinstance(leg, SipLeg):
+            raise Problem(409, "no_sip_call", f"The call {call_id[:40]!r} is none of SIP and cannot be referred.", param="id")
+        if number := _NUMBER.fullmatch(uri):
+            uri = f"sip:{number[1]}@{self.trunk.account.uri.rpartition('@')[2]};user=phone"
+        try:
+            check_uri(uri, "target_uri", "sip:200@pbx.example.org or tel:+15550100")
+        except ValueError as error:
+            raise Problem(400, "invalid_address", f"{error}.", param="target_uri") from error
+        if why := await line.refer(leg, uri):
+            raise Problem(409, "refer_failed", f"The call was not transferred: {why}. It goes on.")
 
     async def reject(self, call_id: str, code: int) -> None:
         """Refuse a call that waits for the operator's program. Raises Problem."""

@@ -61,6 +61,16 @@ class SipTransfers:
         finally:
             self._running = None
 
+    async def refer(self, leg: SipLeg, uri: str) -> str:
+        """Have a leg's other side call an address instead of us. Returns the reason of a failure, or nothing."""
+        if self._running is not None:
+            return "a transfer runs already"
+        running = self._running = self._tasks.start(self._blindly(leg, uri), "refer")
+        try:
+            return await running
+        finally:
+            self._running = None
+
     def told(self, code: int, reason: str) -> None:
         """Note the other side's report of its call to the new callee (NOTIFY)."""
         if self._is_referring and code >= 200:
