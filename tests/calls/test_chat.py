@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -106,6 +106,9 @@ async def test_the_client_runs_its_tool_and_gets_the_answer(guarded: ServerProce
         assert delta.function is not None
         assert (delta.index, delta.function.name, delta.function.arguments) == (0, call.function.name, call.function.arguments)
         assert whole.usage.completion_tokens > 0
+        forced = {"type": "function", "function": {"name": "get_weather"}}
+        (made,) = (await answered(client, [user("Paris, tomorrow.")], tools=tools, tool_choice=forced)).choices
+        assert [one.function.name for one in made.message.tool_calls] == ["get_weather"]
         result = {"role": "tool", "tool_call_id": call.id, "content": json.dumps(RESULT)}
         told = await answered(client, [user(WEATHER), choice.message.model_dump(exclude_none=True), result], tools=tools)
     assert "rainy" in told.choices[0].message.content
@@ -147,9 +150,9 @@ async def test_a_key_is_needed_and_wrong_input_is_named(guarded: ServerProcess) 
 
 
 @asynccontextmanager
-async def scripted(folder: Path, script: Script, settings: str = "") -> AsyncIterator[str]:
+async def scripted(folder: Path, script: Script | Callable[[list[Delta]], Script], settings: str = "") -> AsyncIterator[str]:
     """The address of a server whose language model answers by a script."""
-    async with scripted_server(lambda _: script) as model:
+    async with scripted_server(script if callable(script) else lambda _: script) as model:
         (folder / "agent.yaml").write_text(f"llm: {{base_url: '{model.url}'}}\n{settings}")
         with ExitStack() as stack:
             yield (
@@ -251,6 +254,48 @@ async def test_a_tool_waits_for_a_yes_of_the_same_conversation_and_its_result_st
         said += [{"role": "assistant", "content": choice.message.content}, user("What did you do for me?")]
         assert (await answered(client, said)).choices[0].message.content == "It is cancelled."
     assert done.read_text() == "x", "the model read the result, and called nothing"
+
+
+BOTH: list[Delta] = [
+    {"tool_calls": [{"index": 0, "id": "ours", "function": {"name": "book", "arguments": "{}"}}]},
+    {"tool_calls": [{"index": 1, "id": "theirs", "function": {"name": "locate", "arguments": "{}"}}]},
+]
+BOOK = '''
+from pathlib import Path
+from voiceagent.tools import tool
+
+@tool
+def book() -> dict[str, str]:
+    """Book a table."""
+    with Path(__file__).with_name("booked").open("a") as file:
+        file.write("x")
+    return {"booked": "table 7"}
+'''
+
+
+async def test_tools_of_both_sides_in_one_answer_run_once_each(tmp_path: Path) -> None:
+    prompts: list[list[Delta]] = []
+
+    def answer(messages: list[Delta]) -> Script:
+        prompts.append(messages)
+        return [{"content": "You have table 7, "}, {"content": "near you. "}] if "Main Street" in str(messages) else [*BOTH]
+
+    (tmp_path / "book.py").write_text(BOOK)
+    theirs: Any = {"type": "function", "function": {"name": "locate", "parameters": {"type": "object", "properties": {}}}}
+    async with scripted(tmp_path, answer, "tools: [book.py]\n") as url, client_of(url) as client:
+        said: list[Any] = [user("Book a table near me.")]
+        (choice,) = (await answered(client, said, tools=[theirs])).choices
+        assert choice.finish_reason == "tool_calls"
+        assert [(call.id, call.function.name) for call in choice.message.tool_calls] == [("theirs", "locate")]
+        said += [choice.message.model_dump(exclude_none=True)]
+        said += [{"role": "tool", "tool_call_id": "theirs", "content": "Main Street"}]
+        (told,) = (await answered(client, said, tools=[theirs])).choices
+        assert told.message.content == "You have table 7, near you."
+        assert [message["role"] for message in prompts[-1]][-5:] == ["user", "assistant", "tool", "assistant", "tool"]
+        assert "table 7" in str(prompts[-1]), "the model reads what the server's tool has answered"
+        (cut,) = (await answered(client, said, tools=[theirs], max_tokens=1)).choices
+        assert (cut.finish_reason, cut.message.content) == ("length", "You have table 7,")
+    assert (tmp_path / "booked").read_text() == "x"
 
 
 async def test_a_failing_model_is_an_error(tmp_path: Path) -> None:

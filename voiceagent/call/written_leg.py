@@ -81,6 +81,7 @@ class WrittenLeg(Leg, CallFeature):
         self._tools = tools
         self.tell = tell
         self._call: RunningCall
+        """Set while the call runs."""
         self._closed = asyncio.Event()
         self._end_reason = ""
         self._reply_id = -1
@@ -114,6 +115,8 @@ class WrittenLeg(Leg, CallFeature):
 
     @override
     def stepped(self, event: ev.Event, actions: tuple[act.Action, ...]) -> None:
+        if self._over:
+            return
         ended = {action.call_id for action in actions if isinstance(action, act.ToolEnded)}
         for action in actions:
             if isinstance(action, act.ToolStarted):
@@ -189,6 +192,7 @@ class WrittenLeg(Leg, CallFeature):
         if not self._over:
             self._over = True
             self.tell(AnswerFailed("failed", "The answer ended before it was complete; the server's log says why."))
+        del self._call  # the answer is kept for longer than its call
 
     def leave(self) -> None:
         """Nobody waits for the answer any more: end the call."""
