@@ -49,7 +49,11 @@ async def test_speech_is_answered_by_speech(quiet: ServerProcess, said: Said) ->
         transcribed = caller.since(0, "conversation.item.input_audio_transcription.completed")
     assert "Paris" in transcribed[0]["transcript"]
     assert "Paris" in spoken(done)
-    assert done["response"]["usage"]["output_tokens"] > 0
+    usage = done["response"]["usage"]
+    assert usage["total_tokens"] == usage["input_tokens"] + usage["output_tokens"]
+    assert usage["input_token_details"]["cached_tokens"] > 0, "the tool's result was read behind the same prompt"
+    assert usage["input_tokens"] > usage["input_token_details"]["cached_tokens"]
+    assert usage["output_tokens"] > 0
     seconds = len(caller.heard()) / 24_000
     assert 1.0 < seconds < 10.0
     assert not caller.since(0, "output_audio_buffer.started"), "the client plays by itself"

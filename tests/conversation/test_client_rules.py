@@ -176,6 +176,27 @@ def test_a_forced_call_begins_a_reply_and_its_result_is_told_freely() -> None:
     assert world.generations[-1].rules is None
 
 
+def test_the_tokens_of_a_reply_are_those_that_were_counted_and_estimated_where_none_were() -> None:
+    world = begun()
+    world.feed(ev.TextReceived(world.now_ms, "Hello."))
+    ask(world, ReplyWish("w1", rules=ReplyRules(text_only=True)))
+    reply_id = world.generations[-1].reply_id
+    world.feed(ev.ToolCallRequested(world.now_ms, reply_id, "c1", "get_time", "{}"))
+    world.feed(ev.GenerationDone(world.now_ms, reply_id, False, 100, 20, 0))
+    world.feed(ev.ToolFinished(world.now_ms, reply_id, "c1", '{"time": "noon"}', True))
+    world.feed(ev.TextDelta(world.now_ms, reply_id, "It is noon.", 4))
+    world.feed(ev.GenerationDone(world.now_ms, reply_id, False, 130, 5, 110))
+    (counted,) = [action for action in world.actions if isinstance(action, act.ReplyCounted)]
+    assert counted == act.ReplyCounted(reply_id, 230, 25, 110)
+    ask(world, ReplyWish("w2", rules=ReplyRules(text_only=True)))
+    reply_id = world.generations[-1].reply_id
+    world.feed(ev.TextDelta(world.now_ms, reply_id, "Good day.", 3))
+    world.feed(ev.GenerationDone(world.now_ms, reply_id))
+    estimated = [action for action in world.actions if isinstance(action, act.ReplyCounted)][-1]
+    assert (estimated.tokens, estimated.cached_tokens) == (3, None)
+    assert estimated.prompt_tokens > 0
+
+
 def test_a_detached_reply_reads_the_conversation_and_leaves_no_trace_in_it() -> None:
     world = begun(instructions="Be brief.")
     world.say("My name is Ann.")

@@ -65,6 +65,8 @@ class FaultyServer:
             return _refusal("The provided JSON schema contains features not supported by xgrammar.")
         if self.fault == "goes on with nobody" and self.requests[-1].get("continue_final_message"):
             return _refusal("continue_final_message: Extra inputs are not permitted")
+        if self.fault == "no usage" and self.requests[-1].get("stream_options"):
+            return _refusal("stream_options: Extra inputs are not permitted")
         if self.fault == "silent":
             await self._hang()
         if not self.requests[-1].get("stream"):

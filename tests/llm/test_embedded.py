@@ -21,7 +21,7 @@ from voiceagent.llm.chat.tool_constraint import ToolConstraint
 from voiceagent.llm.embedded.embedded import BUSY_JOBS, EmbeddedEngine
 from voiceagent.llm.embedded.jobs import WorkerConversation
 from voiceagent.llm.embedded.worker import EmbeddedOptions
-from voiceagent.llm.engine import GeneratedText, no_forcing
+from voiceagent.llm.engine import GeneratedText, TokenCount, no_forcing
 from voiceagent.models.registry import resolve
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet
@@ -76,6 +76,19 @@ async def test_a_tool_is_called_when_it_must_be(
             assert pieces[0].name in ([tool["function"]["name"] for tool in TOOLS] if must_call == ANY_TOOL else [must_call])
             assert isinstance(json.loads(pieces[0].arguments), dict)
     assert (await answer(engine, "a", SYSTEM, WEATHER))[1][0].name == "get_weather"
+
+
+async def test_tokens_are_counted_and_those_in_the_cache_too(engine: EmbeddedEngine) -> None:
+    counts = []
+    for _ in range(2):
+        async with aclosing(session_of(engine, "a").generate((SYSTEM, WEATHER), TOOLS)) as stream:
+            counts += [piece async for piece in stream if isinstance(piece, TokenCount)]
+    first, again = counts
+    assert first.prompt == again.prompt == len(engine.prompt.ids((SYSTEM, WEATHER), TOOLS))
+    assert first.generated == again.generated > 10
+    assert first.cached == 0
+    assert again.cached is not None
+    assert again.cached > 0.9 * first.prompt
 
 
 async def test_the_cache_of_a_call_changes_no_answer(engine: EmbeddedEngine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 
@@ -12,7 +13,7 @@ from tests.llm.faulty_server import FaultyServer, chunk, faulty_server
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.conversation.rules import ANY_TOOL
 from voiceagent.errors import ConfigError, EngineError
-from voiceagent.llm.engine import Generated, GeneratedText, no_forcing
+from voiceagent.llm.engine import Generated, GeneratedText, TokenCount, no_forcing
 from voiceagent.llm.servers.openai import OpenAiEngine, create
 from voiceagent.llm.servers.openai_session import OpenAiOptions
 
@@ -141,6 +142,34 @@ async def test_a_server_that_passes_over_the_choice_of_tools_is_known(server: Fa
     model = engine(server)
     await generated(model)
     assert "Ollama" in no_forcing(model)
+
+
+@pytest.mark.parametrize(
+    ("usage", "counted"),
+    [
+        ({"prompt_tokens": 40, "completion_tokens": 3, "total_tokens": 43}, [TokenCount(40, 3)]),
+        ({"prompt_tokens": 40, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 32}}, [TokenCount(40, 3, 32)]),
+        ({"prompt_tokens": -1, "completion_tokens": 3}, []),
+        ({"prompt_tokens": "many", "completion_tokens": {}}, []),
+        (None, []),
+    ],
+)
+async def test_tokens_are_those_that_the_server_counts(server: FaultyServer, usage: object, counted: list[TokenCount]) -> None:
+    end = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": [], "usage": usage}
+    server.stream_body = chunk({"content": "Hello."}) + f"data: {json.dumps(end)}\n\ndata: [DONE]\n\n".encode()
+    assert await generated(engine(server)) == [GeneratedText("Hello."), *counted]
+    assert server.requests[0]["stream_options"] == {"include_usage": True}
+
+
+async def test_a_server_that_does_not_count_is_not_asked_again(server: FaultyServer) -> None:
+    server.fault = "no usage"
+    model = engine(server)
+    session = model.open("call")
+    for _ in range(2):
+        async with aclosing(session.generate(HELLO, [])) as stream:
+            assert await anext(stream) == GeneratedText("Hello")
+    assert ["stream_options" in request for request in server.requests] == [True, False, False]
+    await model.close()
 
 
 def test_an_unknown_option_is_named() -> None:

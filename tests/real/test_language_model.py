@@ -19,7 +19,7 @@ from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.embedded.jobs import KvCache
 from voiceagent.llm.embedded.worker import EmbeddedOptions
-from voiceagent.llm.engine import GeneratedText, Lull, ToolSchema
+from voiceagent.llm.engine import GeneratedText, Lull, TokenCount, ToolSchema
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 MODEL = "smollm2-135m-tools"
@@ -51,6 +51,8 @@ async def answer(engine: EmbeddedEngine, call_id: str, *messages: Message, piece
         async for piece in stream:
             if isinstance(piece, Lull):  # the machine is busy
                 continue
+            if isinstance(piece, TokenCount):
+                break
             assert isinstance(piece, GeneratedText)
             said.append(piece.text)
             if len(said) == pieces:

@@ -16,7 +16,7 @@ from voiceagent.conversation.rules import ANY_TOOL, ReplyRules
 from voiceagent.errors import EngineError
 from voiceagent.guard.checks import Guards
 from voiceagent.guard.window import OutputWindow, WindowCheck
-from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine, Lull, Thought, Urgency, forced_call, written
+from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine, Lull, Thought, TokenCount, Urgency, forced_call, written
 from voiceagent.text_normalization.prose import Prose
 from voiceagent.tools.call_tools import CallTools
 
@@ -123,6 +123,7 @@ class Thinking:
         schemas = self._tools.schemas(rules.client_tools) if rules.uses_tools else []
         urgency = Urgency.SPECULATIVE if action.speculative else Urgency.REPLY
         answered = called = False
+        count = TokenCount(0, 0)
         if rules.must_call and not any(rules.must_call in (ANY_TOOL, schema["function"]["name"]) for schema in schemas):
             self._post(ev.GenerationFailed(self._clock.now_ms(), reply_id, NOT_OFFERED))
             return
@@ -132,6 +133,9 @@ class Thinking:
                     self.session.generate(action.messages, schemas, urgency, **forced_call(rules.must_call))
                 ) as stream:
                     async for piece in stream:
+                        if isinstance(piece, TokenCount):
+                            count = piece
+                            continue
                         called = called or isinstance(piece, ToolCall)
                         answered = answered or called or isinstance(piece, GeneratedText)
                         if not await self._take(made, piece):
@@ -151,7 +155,8 @@ class Thinking:
             log.warning("call %s: reply %d calls no tool, though it must", self._call_id, reply_id)
             self._post(ev.GenerationFailed(self._clock.now_ms(), reply_id, NOT_CALLED))
             return
-        self._post(ev.GenerationDone(self._clock.now_ms(), reply_id, made.is_full))
+        now_ms = self._clock.now_ms()
+        self._post(ev.GenerationDone(now_ms, reply_id, made.is_full, count.prompt, count.generated, count.cached))
 
     async def _take(self, made: _Generation, piece: Generated) -> bool:
         """Post what came from the language model. Returns False if the guard stopped the generation."""

@@ -296,11 +296,13 @@ class ReplyStarted(Notice, frozen=True):
 
 
 class ReplyCounted(Notice, frozen=True):
-    """The tokens of a reply that is about to end. Those of its prompts are an estimate."""
+    """The tokens of a reply that is about to end: an estimate, where the language model's engine did not count them."""
 
     reply_id: int
     prompt_tokens: int
     tokens: int
+    cached_tokens: int | None = None
+    """Tokens of its prompts that were not read again. None: it is not known."""
 
 
 class ReplyText(Notice, frozen=True):

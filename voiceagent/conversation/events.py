@@ -209,6 +209,12 @@ class GenerationDone(Event, frozen=True):
     reply_id: int
     cut_short: bool = False
     """True if it was stopped at the reply's limit of tokens."""
+    prompt_tokens: int = 0
+    """The tokens of its prompt; 0 if the language model's engine did not count them."""
+    tokens: int = 0
+    """The tokens that it wrote, where those of the prompt were counted."""
+    cached_tokens: int | None = None
+    """Tokens of the prompt that were not read again. None if the engine does not tell."""
 
 
 class GenerationFailed(Event, frozen=True):

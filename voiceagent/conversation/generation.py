@@ -200,6 +200,8 @@ def generation_done(step: Step, event: ev.GenerationDone) -> None:
     if reply is None or not reply.generating:
         return
     step.clear_timers(OF_A_GENERATION)
+    if event.prompt_tokens:
+        reply = reply.counted(event.prompt_tokens, event.tokens, event.cached_tokens)
     reply = add_text(step, replace(reply, generating=False), "", final=True)
     if event.cut_short:
         revise(step, replace(reply, status="incomplete"))

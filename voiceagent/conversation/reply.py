@@ -99,9 +99,23 @@ class Reply(Struct, frozen=True):
     text_only: bool = False
     """True if it is written and not spoken."""
     prompt_tokens: int = 0
-    """Number of tokens in its prompts, as an estimate."""
+    """Number of tokens in its prompts: an estimate, until the language model's engine has counted them."""
+    cached_tokens: int | None = None
+    """Those of them that were not read again, as far as that is known."""
+    uncounted: tuple[int, int] = (0, 0)
+    """The estimate for the prompt of the current generation, and the value of `tokens` before it."""
     truncated_ms: float | None = None
     """The audio of it that the client has played, if the client says so."""
+
+    def counted(self, prompt_tokens: int, tokens: int, cached_tokens: int | None) -> Reply:
+        """The current generation's tokens were counted."""
+        estimate, before = self.uncounted
+        return replace(
+            self,
+            prompt_tokens=self.prompt_tokens - estimate + prompt_tokens,
+            tokens=before + tokens,
+            cached_tokens=self.cached_tokens if cached_tokens is None else cached_tokens + (self.cached_tokens or 0),
+        )
 
     @property
     def is_detached(self) -> bool:

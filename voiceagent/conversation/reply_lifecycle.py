@@ -84,7 +84,9 @@ def generate(step: Step, reply: Reply) -> None:
     """Start a generation of the language model for the reply."""
     asked = (step.asked(reply.assumed_text, reply.context),) if reply.assumed_text else ()
     messages = (*_prompt_of(step, reply), *asked, *reply.messages(step.prompts, as_heard=False))
-    revise(step, replace(reply, generating=True, prompt_tokens=reply.prompt_tokens + round(estimated_tokens(messages))))
+    estimate = round(estimated_tokens(messages))
+    uncounted = (estimate, reply.tokens)
+    revise(step, replace(reply, generating=True, prompt_tokens=reply.prompt_tokens + estimate, uncounted=uncounted))
     rules = reply.wish.rules if reply.wish is not None and reply.wish.rules is not None else step.state.rules.replies
     if len(reply.rounds) > 1:
         rules = replace(rules, must_call="")
@@ -224,7 +226,7 @@ def key_of_reply(reply_id: int) -> str:
 
 def _count(step: Step, reply: Reply) -> None:
     if reply.prompt_tokens:
-        step.do(act.ReplyCounted(reply.reply_id, reply.prompt_tokens, reply.tokens))
+        step.do(act.ReplyCounted(reply.reply_id, reply.prompt_tokens, reply.tokens, reply.cached_tokens))
 
 
 def truncate(step: Step, reply_id: int, played_ms: float) -> None:

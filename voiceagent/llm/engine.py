@@ -52,7 +52,17 @@ class Lull:
     """True if the model has begun to write a tool call. The text before it is complete."""
 
 
-Generated = GeneratedText | ToolCall | Thought | Lull
+@dataclass(frozen=True, slots=True)
+class TokenCount:
+    """The tokens of a generation, as the engine counted them. It comes last."""
+
+    prompt: int
+    generated: int
+    cached: int | None = None
+    """Tokens of the prompt that were not read again. None if the engine does not tell."""
+
+
+Generated = GeneratedText | ToolCall | Thought | Lull | TokenCount
 """The pieces that a generation yields. Text comes in pieces; tool calls come complete. The others need not be yielded."""
 
 ToolSchema = JsonObject

@@ -113,7 +113,8 @@ SERVER_NOTES: Mapping[str, str] = {
     "mcp_list_tools.failed": "an `error` beside it says why",
     "response.mcp_call_arguments.delta": "comes once, with all arguments",
     "response.function_call_arguments.delta": "comes once, with all arguments",
-    "response.done": "comes when the response was heard; tokens of prompts are an estimate",
+    "response.done": "comes when the response was heard. `usage` is what the language model's engine or server counts, and an "
+    "estimate where that does not count, or was cut off. Speech is counted by its text",
 }
 NOT_SENT: Mapping[str, str] = {
     "conversation.created": "no longer sent by the API itself: `session.created` begins a call",

@@ -149,13 +149,20 @@ class TokenDetails(msgspec.Struct, frozen=True):
     audio_tokens: int = 0
 
 
+class PromptDetails(TokenDetails, frozen=True):
+    """The kinds of tokens of the prompts."""
+
+    cached_tokens: int | None = None
+    """Those that were not read again. None: it is not known."""
+
+
 class ResponseUsage(msgspec.Struct, frozen=True):
-    """The tokens of a response. Those of the prompt are an estimate."""
+    """The tokens of a response: an estimate, where the language model's engine has not counted them."""
 
     input_tokens: int
     output_tokens: int
     total_tokens: int
-    input_token_details: TokenDetails
+    input_token_details: PromptDetails
     output_token_details: TokenDetails
 
 

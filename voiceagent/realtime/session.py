@@ -61,6 +61,7 @@ from voiceagent.realtime.server_events import (
     KeyReceived,
     NotUnderstood,
     OutputAudioDelta,
+    PromptDetails,
     RateLimit,
     RateLimitsUpdated,
     ResponseDone,
@@ -354,9 +355,9 @@ class RealtimeSession:
                 return events + reply.tool_started(call_id, name, arguments)
             case actions.ToolEnded(reply_id, call_id, _, output, ok):
                 return known.tool_ended(call_id, output, at_ms, ok=ok) if (known := self._replies.get(reply_id)) else []
-            case actions.ReplyCounted(reply_id, prompt_tokens, tokens):
+            case actions.ReplyCounted(reply_id, prompt_tokens, tokens, cached):
                 if reply_id in self._replies:
-                    self._replies[reply_id].counted(_usage(prompt_tokens, tokens))
+                    self._replies[reply_id].counted(_usage(prompt_tokens, tokens, cached))
                 return []
             case actions.ReplyCorrected(reply_id, heard, played_ms):
                 return self._corrected(reply_id, heard, played_ms)
@@ -751,7 +752,6 @@ def _unsupported(event: client.ClientEvent, message: str, param: str) -> ClientE
     return _refused(event, message, param, code="unsupported")
 
 
-def _usage(prompt_tokens: int, tokens: int) -> ResponseUsage:
-    return ResponseUsage(
-        prompt_tokens, tokens, prompt_tokens + tokens, TokenDetails(text_tokens=prompt_tokens), TokenDetails(text_tokens=tokens)
-    )
+def _usage(prompt_tokens: int, tokens: int, cached: int | None) -> ResponseUsage:
+    read, written = PromptDetails(prompt_tokens, cached_tokens=cached), TokenDetails(tokens)
+    return ResponseUsage(prompt_tokens, tokens, prompt_tokens + tokens, read, written)

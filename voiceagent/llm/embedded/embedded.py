@@ -29,6 +29,7 @@ from voiceagent.llm.engine import (
     LlmEngine,
     LlmSession,
     Lull,
+    TokenCount,
     ToolSchema,
     Urgency,
 )
@@ -94,11 +95,13 @@ class EmbeddedSession(LlmSession):
         job.left -= len(job.opening)
         for piece in answer.feed(opening):
             yield piece
+        written = len(job.opening)
         async with aclosing(with_lulls(self._tokens(job, messages, tools))) as tokens:
             async for token in tokens:
                 if isinstance(token, Lull):
                     yield token
                     continue
+                written += 1
                 for piece in answer.feed(text.add(token)):
                     job.pieces += isinstance(piece, GeneratedText)
                     yield piece
@@ -106,6 +109,7 @@ class EmbeddedSession(LlmSession):
                     yield sign
         for piece in [*answer.feed(text.finish()), *answer.finish()]:
             yield piece
+        yield TokenCount(len(job.ids) - len(job.opening), written, min(job.cached, len(job.ids) - len(job.opening)))
 
     async def _tokens(self, job: Job, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> AsyncGenerator[int, None]:
         """The answer's tokens."""

@@ -62,6 +62,8 @@ class Job:
         self.drafts: Drafts | None = None
         self.read = -1
         """The number of `ids` that are read. -1 until the cache was checked."""
+        self.cached = 0
+        """The number of `ids` that were read before the job."""
         self.cache: KvCache | None = None
         """The conversation's cache, while the job runs."""
         self.cancelled = False

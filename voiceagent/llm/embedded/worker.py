@@ -139,7 +139,7 @@ class EmbeddedWorker:
 
     def _rewind(self, cache: KvCache, job: Job) -> None:
         """Go back to where the cache and the prompt differ."""
-        job.read = self._same(cache, job.ids)
+        job.read = job.cached = self._same(cache, job.ids)
         if cache.ids:
             cache.generator.rewind_to(job.read)
             del cache.ids[job.read :]

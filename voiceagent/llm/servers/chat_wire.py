@@ -13,10 +13,12 @@ from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.llm.chat.tool_parser import random_call_id
 from voiceagent.llm.endings import told_share
-from voiceagent.llm.engine import ToolSchema
+from voiceagent.llm.engine import TokenCount, ToolSchema
 
 _THOUGHT = re.compile(r"reasoning|think|thought", re.IGNORECASE)
 MAX_TOOL_CALLS = 16
+MOST_TOKENS = 10**8
+"""Greater counts are mistakes."""
 MAX_ARGUMENT_CHARACTERS = 20_000
 
 
@@ -47,6 +49,8 @@ class Delta:
     """Pieces of tool calls."""
     thinks: bool = False
     """True if it holds a piece of the model's thoughts, in a field beside the text."""
+    count: TokenCount | None = None
+    """The tokens of the whole reply."""
 
 
 def read_delta(chunk: ChatCompletionChunk) -> Delta | None:
@@ -55,7 +59,8 @@ def read_delta(chunk: ChatCompletionChunk) -> Delta | None:
     try:
         delta = chunk.choices[0].delta if chunk.choices else None
         if delta is None:
-            return None
+            count = _count(chunk)
+            return None if count is None else Delta("", count=count)
         texts = [delta.content]
         for call in delta.tool_calls or ():
             texts += [call.id] if call.function is None else [call.id, call.function.name, call.function.arguments]
@@ -66,7 +71,22 @@ def read_delta(chunk: ChatCompletionChunk) -> Delta | None:
             raise ValueError(f"it streams a {type(text).__name__} where text is expected")
         if text is not None:
             text.encode()  # half a surrogate pair can neither be spoken nor be sent back as history
-    return Delta(delta.content or "", tuple(delta.tool_calls or ()), _thinks(delta))
+    return Delta(delta.content or "", tuple(delta.tool_calls or ()), _thinks(delta), _count(chunk))
+
+
+def _count(chunk: ChatCompletionChunk) -> TokenCount | None:
+    """The count of tokens, which servers send with the last chunk or behind it. None for what is no count."""
+    usage = chunk.usage
+    details = getattr(usage, "prompt_tokens_details", None)
+    prompt, generated, cached = (
+        value if isinstance(value, int) and 0 <= value <= MOST_TOKENS else None
+        for value in (
+            getattr(usage, "prompt_tokens", None),
+            getattr(usage, "completion_tokens", None),
+            getattr(details, "cached_tokens", None),
+        )
+    )
+    return None if not prompt or generated is None else TokenCount(prompt, generated, cached)
 
 
 def _thinks(delta: ChoiceDelta) -> bool:

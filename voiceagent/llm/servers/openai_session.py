@@ -20,7 +20,7 @@ from voiceagent.json_types import JsonObject
 from voiceagent.llm.chat.answer import Answer
 from voiceagent.llm.chat.call_prompt import LeftOut
 from voiceagent.llm.chat.thoughts import BegunThoughts
-from voiceagent.llm.engine import Generated, Lull, ToolSchema, Urgency
+from voiceagent.llm.engine import Generated, Lull, TokenCount, ToolSchema, Urgency
 from voiceagent.llm.lulls import SignsOfLife, with_lulls
 from voiceagent.llm.servers.chat_wire import Delta, ToolCalls
 from voiceagent.llm.servers.replica import Remedy, Replica, ReplicaError
@@ -154,6 +154,7 @@ class OpenAiSession:
         try:
             written: list[ToolCall] = []
             calls, answer, signs, has_thought = ToolCalls(), Answer(None, tools, servers.thought.closer), SignsOfLife(), False
+            count: TokenCount | None = None
             request = servers.request(servers.options.max_tokens, must_call=bool(must_call))
             asked = self._deltas(messages, tools, urgency, request, lambda: answer.thoughts.inside)
             async with aclosing(with_lulls(asked)) as deltas:
@@ -171,6 +172,7 @@ class OpenAiSession:
                         else:
                             yield piece
                     calls.add(delta.calls)
+                    count = delta.count or count
                     has_thought |= delta.thinks
                     if delta.calls or delta.thinks or answer.silent:
                         for sign in signs.more():
@@ -181,6 +183,8 @@ class OpenAiSession:
                 yield piece
             if has_thought and not complete and not answer.called:
                 answer.thoughts.check_said()
+            if count is not None:
+                yield count
         finally:
             servers.generations -= 1
 

@@ -34,7 +34,7 @@ COOL_DOWN_S = 5.0
 """The time for which a server that failed is asked only if no other is left."""
 GOES_ON = {"continue_final_message": True, "add_generation_prompt": False}
 """The answer continues the caller's words (docs.vllm.ai, "OpenAI-Compatible Server", extra parameters)."""
-ENDING = "ending"
+ENDING, USAGE = "ending", "usage"
 _OVERFLOW = re.compile(
     r"context.{0,20}length|context window|max_model_len|maximum model length|too (long|many tokens)|exceeds? .{0,40}context", re.I
 )
@@ -74,7 +74,7 @@ class Replica:
         self._wanted = model
         self._key_env = api_key_env
         self._refused: set[str] = set()
-        """Features that this server refused: `priority`, `strict`, `ENDING`."""
+        """Features that this server refused: `priority`, `strict`, `ENDING`, `USAGE`."""
         timeout = httpx2.Timeout(read_timeout_s, connect=CONNECT_TIMEOUT_S)
         limits = httpx2.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEP_ALIVE_S)
         self._http = DefaultAsyncHttpxClient(timeout=timeout, limits=limits)
@@ -190,7 +190,7 @@ class Replica:
     ) -> openai.AsyncStream[ChatCompletionChunk]:
         """Open a stream. Optional parts that the server refuses are left out from then on."""
         while True:
-            body, optional = self._body(messages, tools, urgency, request)
+            body, optional = self._body(messages, tools, urgency, request, counts=urgency is not Urgency.AHEAD)
             try:
                 return await self._client.chat.completions.create(**body, stream=True)
             except openai.BadRequestError as error:
@@ -200,10 +200,17 @@ class Replica:
                 self._refused.add(refused)
 
     def _body(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, request: JsonObject
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSchema],
+        urgency: Urgency,
+        request: JsonObject,
+        *,
+        counts: bool = False,
     ) -> tuple[JsonObject, set[str]]:
-        """The request's body, and which of its parts are optional. Messages and tools stand in `extra_body`, where the
-        official client does not check each of their fields: that holds the event loop for milliseconds."""
+        """The request's body, and which of its parts are optional. `counts`: the server tells tokens. Messages and tools stand
+        in `extra_body`, where the official client does not check each of their fields: that holds the event loop for
+        milliseconds."""
         optional: set[str] = set()
         extra = dict(request["extra_body"])
         if self.server.priority and "priority" not in self._refused:
@@ -214,7 +221,11 @@ class Replica:
             strict = self.server.strict_tools and "strict" not in self._refused
             optional |= {"strict"} if strict else set()
             extra["tools"] = [wire_tool(tool, strict=strict) for tool in tools]
-        return {**request, "model": self.model, "messages": [], "extra_body": extra}, optional
+        asked = {**request, "model": self.model, "messages": [], "extra_body": extra}
+        if counts and USAGE not in self._refused:
+            optional.add(USAGE)
+            asked["stream_options"] = {"include_usage": True}
+        return asked, optional
 
     def explained(self, error: Exception) -> ReplicaError:
         """The error as one line: what went wrong at which server, and what to do."""
@@ -265,7 +276,11 @@ class Replica:
 
 
 def _speaks_of(part: str, message: str) -> bool:
-    words = {"priority": ("priority", "nvext"), "strict": ("strict", "schema", "grammar", "structural", "xgrammar")}
+    words = {
+        "priority": ("priority", "nvext"),
+        "strict": ("strict", "schema", "grammar", "structural", "xgrammar"),
+        USAGE: ("stream_options", "include_usage"),
+    }
     return any(word in message.lower() for word in words[part])
 
 
