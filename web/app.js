@@ -80,6 +80,7 @@ function showState(state, reason) {
   } else {
     showStatus(state);
   }
+  if (state === 'asking' || state === 'idle') byId('transport', HTMLElement).hidden = true;
   if (state === 'connecting') {
     captions.begin();
     waterfalls.begin();
@@ -224,6 +225,7 @@ agent.addEventListener('state', (event) => {
 });
 agent.addEventListener('message', (event) => take(/** @type {CustomEvent} */ (event).detail));
 agent.addEventListener('microphone', (event) => meterCaller(/** @type {CustomEvent} */ (event).detail));
+agent.addEventListener('transport', () => { byId('transport', HTMLElement).hidden = false; });
 agent.addEventListener('audio', (event) => {
   const stream = /** @type {CustomEvent} */ (event).detail;
   speaker.srcObject = stream;

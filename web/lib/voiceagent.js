@@ -1,10 +1,12 @@
 /**
- * The client library: one `VoiceAgent` makes one call at a time over WebRTC.
+ * The client library: one `VoiceAgent` makes one call at a time, over WebRTC, or over a WebSocket where the network lets no UDP
+ * through and the server names no TURN server that helps.
  *
  *   const agent = new VoiceAgent();
  *   agent.addEventListener('state', (event) => …);   // detail: {state, reason}
  *   agent.addEventListener('message', (event) => …); // detail: a server event (see protocol.js)
  *   agent.addEventListener('audio', (event) => …);   // detail: the agent's MediaStream, to be played
+ *   agent.addEventListener('transport', (event) => …); // detail: {transport: 'websocket', reason: 'no_udp'}
  *   await agent.connect();                           // throws CallProblem
  *
  * A call whose connection is lost is taken up again over a new one, as long as the server waits for that; meanwhile the state is
@@ -15,12 +17,14 @@ import { closeStream, openMicrophone } from './microphone.js';
 import { CallProblem, problemFrom } from './problem.js';
 import { EVENT_CHANNEL } from './protocol.js';
 import { Pulse } from './pulse.js';
+import { SocketCall } from './socket-call.js';
 
 /** @typedef {import('./protocol.js').ServerEvent} ServerEvent */
 /** @typedef {'idle' | 'asking' | 'connecting' | 'live' | 'unstable' | 'resuming'} CallState */
 
 const GATHERING_MS = 300;
-const CONNECT_MS = 12_000;
+const FIRST_ADDRESS_MS = 2_000;
+const CONNECT_MS = 6_000;
 const LOST_AFTER_MS = 1_500;
 const AGAIN_MS = 1_000;
 /** Problems with which a call cannot be taken up again. */
@@ -39,7 +43,11 @@ export class VoiceAgent extends EventTarget {
     this.muted = false;
     /** @type {RTCPeerConnection | null} */
     this._peer = null;
-    /** @type {RTCDataChannel | null} */
+    /** @type {SocketCall | null} */
+    this._socket = null;
+    /** @type {'webrtc' | 'websocket'} */
+    this.transport = 'webrtc';
+    /** @type {RTCDataChannel | SocketCall | null} */
     this._channel = null;
     /** @type {AbortController | null} */
     this._attempt = null;
@@ -74,6 +82,7 @@ export class VoiceAgent extends EventTarget {
     const attempt = new AbortController();
     this._attempt = attempt;
     this._endReason = '';
+    this.transport = 'webrtc';
     try {
       this._setState('asking');
       const microphone = await unlessCancelled(openMicrophone(microphoneId), attempt.signal);
@@ -146,15 +155,16 @@ export class VoiceAgent extends EventTarget {
    * @throws {CallProblem}
    */
   async setMicrophone(deviceId) {
-    if (!this._peer) return;
+    if (!this._peer && !this._socket) return;
     const next = await openMicrophone(deviceId);
+    this._socket?.hear(next);
     const sender = this._peer?.getSenders()[0];
     const [track] = next.getAudioTracks();
-    if (!sender || !track) {
+    if (!track || !(sender || this._socket)) {
       closeStream(next);
       return;
     }
-    await sender.replaceTrack(track);
+    await sender?.replaceTrack(track);
     closeStream(this.microphone);
     this.microphone = next;
     this.setMuted(this.muted);
@@ -190,6 +200,35 @@ export class VoiceAgent extends EventTarget {
 
   /** @param {MediaStream} microphone @param {AbortSignal} signal */
   async _open(microphone, signal) {
+    if (this.transport === 'websocket') return this._openSocket(microphone, signal);
+    try {
+      return await this._openPeer(microphone, signal);
+    } catch (error) {
+      const isBlocked = error instanceof CallProblem && error.code === 'connect_timeout';
+      if (!isBlocked || this._token || signal.aborted) throw error;
+      const peer = this._peer;
+      this._peer = null;
+      peer?.close();
+      await this._tellServer();
+      await this._openSocket(microphone, signal).catch((problem) => { throw signal.aborted ? problem : error; });
+      this.transport = 'websocket';
+      return this._emit('transport', { transport: 'websocket', reason: 'no_udp' });
+    }
+  }
+
+  /** @param {MediaStream} microphone @param {AbortSignal} signal */
+  async _openSocket(microphone, signal) {
+    const socket = new SocketCall(this.url, this._token || this.key, this._token && this._lastEvent);
+    socket.addEventListener('message', (event) => this._receive(/** @type {MessageEvent} */ (event).data, socket));
+    socket.addEventListener('close', () => this._socket === socket && this.state !== 'resuming' && this._lost());
+    this._socket?.close();
+    this._channel = this._socket = socket;
+    await socket.open(microphone, signal);
+    this._emit('audio', socket.stream);
+  }
+
+  /** @param {MediaStream} microphone @param {AbortSignal} signal */
+  async _openPeer(microphone, signal) {
     // Audio and events share one transport. With a transport each, a browser asks a relay for twice as many ports, and may get only those
     // of the transport that the answer closes.
     const peer = new RTCPeerConnection({ bundlePolicy: 'max-bundle', iceServers: await this._iceServers(signal) });
@@ -202,6 +241,9 @@ export class VoiceAgent extends EventTarget {
     channel.addEventListener('close', () => this._peer === peer && this.state !== 'resuming' && this._lost());
     await peer.setLocalDescription();
     await gathered(peer);
+    if (!hasAddress(peer)) {
+      throw new CallProblem('connect_timeout', 'The browser has no address to call from.');
+    }
     const answer = await this._exchange(peer.localDescription?.sdp ?? '', signal);
     if (signal.aborted) {
       this._tellServer();
@@ -321,8 +363,8 @@ export class VoiceAgent extends EventTarget {
     else if (this._peer) this._watch(this._peer);
   }
 
-  /** @param {string} text @param {RTCPeerConnection} peer */
-  _receive(text, peer) {
+  /** @param {string} text @param {RTCPeerConnection | SocketCall} from */
+  _receive(text, from) {
     /** @type {ServerEvent} */
     const event = JSON.parse(text);
     this._lastEvent = event.event_id ?? this._lastEvent;
@@ -331,7 +373,7 @@ export class VoiceAgent extends EventTarget {
       this._resumeMs = event.timeout_s * 1000;
     }
     if (event.type === 'voiceagent.replaced') {
-      if (this._peer === peer) this._finish('replaced');
+      if (this._peer === from || this._socket === from) this._finish('replaced');
       return;
     }
     this._emit('message', event);
@@ -365,17 +407,20 @@ export class VoiceAgent extends EventTarget {
     this._channel = null;
     this._location = '';
     peer?.close();
+    const socket = this._socket;
+    this._socket = null;
+    socket?.close();
     closeStream(this.microphone);
     this.microphone = null;
     this.muted = false;
   }
 
   /** Let the server free the call at once; it would notice by itself, later. */
-  _tellServer() {
+  async _tellServer() {
     if (!this._location) return;
     const where = new URL(this._location, new URL(this.url || '/', globalThis.location.href));
-    fetch(`${where}/hangup`, { method: 'POST', keepalive: true, headers: this._authorization() }).catch(() => undefined);
     this._location = '';
+    await fetch(`${where}/hangup`, { method: 'POST', keepalive: true, headers: this._authorization() }).catch(() => undefined);
   }
 
   /** @returns {Record<string, string>} */
@@ -408,20 +453,28 @@ function unlessCancelled(opening, signal) {
 }
 
 /**
- * Wait until the offer holds this machine's addresses, but not long: the server learns them from the first packet anyway.
+ * Wait until the offer holds this machine's addresses. Once it holds one, not long: the server learns them from the first packet anyway.
  * @param {RTCPeerConnection} peer
  * @returns {Promise<void>}
  */
 function gathered(peer) {
   return new Promise((resolve) => {
     if (peer.iceGatheringState === 'complete') return resolve();
-    const late = setTimeout(resolve, GATHERING_MS);
+    const late = setTimeout(() => hasAddress(peer) && resolve(), GATHERING_MS);
+    const none = setTimeout(resolve, FIRST_ADDRESS_MS);
+    peer.addEventListener('icecandidate', () => hasAddress(peer) && setTimeout(resolve, GATHERING_MS));
     peer.addEventListener('icegatheringstatechange', () => {
       if (peer.iceGatheringState === 'complete') {
         clearTimeout(late);
+        clearTimeout(none);
         resolve();
       }
     });
     return undefined;
   });
+}
+
+/** Media goes by UDP alone, or over a relay, whose candidates say `udp`, too. @param {RTCPeerConnection} peer */
+function hasAddress(peer) {
+  return /^a=candidate:\S+ \d+ udp /im.test(peer.localDescription?.sdp ?? '');
 }
