@@ -14,7 +14,7 @@ import pytest
 from tests.llm.llama_cpp_server import CONTEXT_TOKENS, PYTHON, SLOTS, serving
 from tests.real.models import published
 from voiceagent.conversation.history import Message, ToolCall
-from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema
+from voiceagent.llm.engine import Generated, GeneratedText, TokenCount, ToolSchema, no_forcing
 from voiceagent.llm.servers.openai import OpenAiEngine
 from voiceagent.llm.servers.openai_session import OpenAiOptions
 from voiceagent.llm.servers.server_load import gauge
@@ -92,6 +92,21 @@ async def test_a_tool_call_comes_whole_and_its_result_is_answered(engine: OpenAi
 async def test_arguments_keep_to_the_schema(engine: OpenAiEngine) -> None:
     (call,) = calls_of(await generated(engine, WEATHER, tools=(weather_tool("Rome", "Oslo"),)))
     assert json.loads(call.arguments)["city"] in ("Rome", "Oslo")
+
+
+async def test_the_tokens_are_counted(engine: OpenAiEngine) -> None:
+    count = (await generated(engine, WEATHER, tools=(weather_tool(),)))[-1]
+    assert isinstance(count, TokenCount)
+    assert min(count.prompt, count.generated) > 5
+
+
+async def test_a_forced_call_is_not_promised_because_words_may_come_before_it_without_end(engine: OpenAiEngine) -> None:
+    await engine.replicas[0].probe()
+    assert "llama.cpp" in no_forcing(engine)
+    clock = {"type": "function", "function": {"name": "get_time", "parameters": {"type": "object"}}}
+    async with aclosing(engine.open("call").generate((SYSTEM, BREAKFAST), (clock,), must_call="get_time")) as stream:
+        pieces = [piece async for piece in stream]
+    assert calls_of(pieces) == [], "it is forced now: promise it"
 
 
 async def test_a_reply_that_nobody_hears_any_more_frees_its_slot(engine: OpenAiEngine, base_url: str) -> None:

@@ -241,7 +241,7 @@ TOOL_CHOICE = Field(
     _tool_choice,
     "differs",
     "a forced call begins the reply; what follows its result is free. Refused where the model's engine cannot force a call, "
-    "as of Ollama; `mcp` is refused",
+    "as of llama.cpp and Ollama; `mcp` is refused",
 )
 TOOLS = Field(
     _tools,

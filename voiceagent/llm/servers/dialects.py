@@ -38,7 +38,7 @@ class Server:
     """True if it accepts `continue_final_message` for the caller's words too, and gives the likeliest tokens."""
 
     forces_tools: bool = True
-    """False if it passes over `tool_choice`."""
+    """False if `tool_choice` does not make a model call a tool."""
 
     def priority_field(self, urgency: Urgency) -> dict[str, object]:
         """The part of a request's body with its priority."""
@@ -73,11 +73,13 @@ SERVERS = (
     # docs.litellm.ai, "Request Prioritization": lower numbers first. The proxy removes fields that a provider does not know.
     Server("LiteLLM", ("openai", "litellm"), "priority"),
     # llama.cpp, tools/server/README.md; tested with b11549: no priorities, requests wait for one of --parallel slots. Gauges need
-    # --metrics. Its grammar keeps every call to the tool's schema. It continues only the agent's words.
+    # --metrics. Its grammar keeps every call to the tool's schema. It continues only the agent's words. With `required` a model
+    # cannot end before it has called, but may write words without end.
     Server(
         "llama.cpp",
         ("llamacpp",),
         gauges=Gauges("llamacpp:requests_processing", "llamacpp:requests_deferred"),
+        forces_tools=False,
     ),
     # docs.ollama.com, "OpenAI compatibility": neither priorities, template options nor tool_choice. The model's own template
     # decides.
