@@ -19,6 +19,8 @@ import { EVENT_CHANNEL } from './protocol.js';
 import { Pulse } from './pulse.js';
 import { SocketCall } from './socket-call.js';
 
+export { CallProblem };
+
 /** @typedef {import('./protocol.js').ServerEvent} ServerEvent */
 /** @typedef {'idle' | 'asking' | 'connecting' | 'live' | 'unstable' | 'resuming'} CallState */
 
