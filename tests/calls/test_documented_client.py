@@ -1,0 +1,35 @@
+"""The example of docs/api.md makes a call as it stands there."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+import wave
+from pathlib import Path
+
+from tests.fakes import Said
+from tests.server_process import ServerProcess
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
+
+
+async def test_the_example_calls_and_keeps_the_call(server: ServerProcess, said: Said, tmp_path: Path) -> None:
+    (example,) = (code for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "Dialogue" in code)
+    pcm, rate_hz = await said("What's the weather in Paris tomorrow?")
+    with wave.open(str(tmp_path / "question.wav"), "wb") as out:
+        out.setnchannels(1)
+        out.setsampwidth(2)
+        out.setframerate(rate_hz)
+        out.writeframes(pcm.tobytes())
+    program = example.replace("http://127.0.0.1:8080", server.url)
+    ran = await asyncio.create_subprocess_exec(sys.executable, "-c", program, cwd=tmp_path, stdout=asyncio.subprocess.PIPE)
+    async with asyncio.timeout(60):
+        out_bytes, _ = await ran.communicate()
+    assert ran.returncode == 0
+    greeting, caller, agent = out_bytes.decode().splitlines()
+    assert greeting == "agent: Hello, how can I help you?"
+    assert caller == "caller: What's the weather in Paris tomorrow?"
+    assert "Paris" in agent
+    with wave.open(str(tmp_path / "call.wav")) as kept:
+        assert kept.getnchannels() == 2
