@@ -40,7 +40,7 @@ class AnswerCall(Struct, frozen=True):
 
 
 class AnswerEnd(Struct, frozen=True):
-    """The answer is complete. The number of the prompts' tokens is an estimate."""
+    """The answer is complete. The tokens are an estimate where the engine did not count them."""
 
     reason: Literal["stop", "length", "tool_calls", "content_filter"]
     prompt_tokens: int = 0
