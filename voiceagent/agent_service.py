@@ -31,8 +31,10 @@ from voiceagent.latency.spans import LegKind
 from voiceagent.llm.engine import HistoryLimits, check, no_forcing, no_tools
 from voiceagent.media.audio_cleaner import check_cleaning
 from voiceagent.media.leg import Leg
+from voiceagent.media.playout import Playout
 from voiceagent.media.webrtc import webrtc_leg
 from voiceagent.media.webrtc.ice import IceServers
+from voiceagent.media.webrtc.listener_peer import ListenerPeer
 from voiceagent.media.webrtc.ports import MediaPorts
 from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 from voiceagent.models.choice import profile_of, registry_of
@@ -51,6 +53,7 @@ from voiceagent.server.http.app import Service
 from voiceagent.server.http.call_events import CallEventsPart
 from voiceagent.server.http.chat import ChatPart
 from voiceagent.server.http.problems import Problem
+from voiceagent.server.http.whep import WhepPart
 from voiceagent.server.monitoring.about import about
 from voiceagent.server.monitoring.call_recorder import CallRecorder, CallRecords, new_record
 from voiceagent.server.monitoring.engine_health import EngineHealth, Probe, probes_of
@@ -130,6 +133,10 @@ class AgentService:
         async def answer(offer: str) -> tuple[Leg, str]:
             return await WebRtcLeg.answer(offer, private_candidates=self.agent.ice.private_candidates, ports=ports)
 
+        async def answer_listener(offer: str, playout: Playout) -> tuple[ListenerPeer, str]:
+            private = self.agent.ice.private_candidates
+            return await ListenerPeer.answer(offer, playout, private_candidates=private, ports=ports)
+
         sip = self.agent.telephony.sip_line
 
         def check_session(session: JsonObject) -> None:
@@ -156,6 +163,7 @@ class AgentService:
                 TelephonePart(Telephone.from_settings(self.agent.telephony), line),
                 CallEventsPart(feeds, store_address(), metrics.monitors_changed),
                 ChatPart(self.agent.name),
+                WhepPart(answer_listener),
             ),
             about=self._about(tools),
             show_session=lambda session: self._shown_session(tools, session),

@@ -86,6 +86,8 @@ class Playout:
         be played."""
         self.on_taken: Callable[[NDArray[np.int16]], None] | None = None
         """Called with each frame that is taken, for a recording."""
+        self.listeners: set[Callable[[NDArray[np.int16]], None]] = set()
+        """The same, for those who listen in."""
         self.limiter: Limiter | None = None
         """Sets the level of what is taken, if the leg needs another one."""
         self.on_recalled: Callable[[], None] | None = None
@@ -164,6 +166,9 @@ class Playout:
             frame = self.limiter.process(frame)
         if frame is not None and self.on_taken is not None:
             self.on_taken(frame)
+        if frame is not None:
+            for listener in self.listeners:
+                listener(frame)
         return frame
 
     def _next(self) -> NDArray[np.int16] | None:

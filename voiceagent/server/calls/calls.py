@@ -9,12 +9,13 @@ import logging
 import re
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from voiceagent.errors import MediaError, VoiceAgentError
 from voiceagent.latency.spans import LegKind
 from voiceagent.media.leg import Leg, Sideband
+from voiceagent.media.playout import Playout
 from voiceagent.media.resumable_leg import ConnectionLeg, ResumableLeg
 from voiceagent.media.webrtc.ports import NoPortError
 from voiceagent.server.calls.admission import RETRY_AFTER_S, YOUNG_S, Admission
@@ -98,6 +99,8 @@ class _Up:
     handle: CallHandle
     leg: Leg
     place: Place
+    task: asyncio.Task[None] = field(init=False)
+    """Carries the call to its end."""
     resume_hash: bytes = b""
     """The hash of the token that resumes it. Empty: it cannot be resumed."""
     joining: asyncio.Task[None] | None = None
@@ -197,7 +200,7 @@ class Calls:
             leg.on_lost, leg.on_replaced = handle.connection_lost, handle.connection_replaced
             handle.offer_resumption(up.new_token())
         self.metrics.call_started(leg.kind)
-        self._tasks.start(self._run(call_id, up), f"call {call_id}")
+        up.task = self._tasks.start(self._run(call_id, up), f"call {call_id}")
         return call_id
 
     def resumable_by(self, token: str) -> Client | None:
@@ -267,6 +270,16 @@ class Calls:
         if up is None or not client.may_join(up.place.client) or not isinstance(up.handle, JoinableCall):
             raise Problem(404, "call_not_found", f"There is no call {call_id[:40]!r}; it is over or never was.", param="call_id")
         return up.handle
+
+    def audible(self, client: Client, call_id: str = "") -> tuple[Playout, asyncio.Task[None]]:
+        """The agent's voice in a WebRTC call of this client, the newest unless `call_id` names one, and the task that ends with
+        the call. Raises Problem (404) when the client has no such call."""
+        for up in reversed(self._up.values()):
+            is_it = up.call_id == call_id if call_id else up.place.client.owner == client.owner
+            if is_it and up.leg.kind is LegKind.WEBRTC and client.may_join(up.place.client):
+                return up.leg.playout, up.task
+        named = f"WebRTC call {call_id[:40]!r}" if call_id else "WebRTC call of this key"
+        raise Problem(404, "call_not_found", f"There is no {named} to listen to; begin it first.", param="call_id")
 
     def hang_up_of(self, owner: tuple[str, str]) -> None:
         """End the calls of a key that was revoked, and those of its client secrets."""

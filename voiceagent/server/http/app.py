@@ -191,6 +191,7 @@ def _add_routes(app: web.Application, service: Service) -> None:
     app.router.add_post("/v1/voiceagent/drain", _drain)
     app.router.add_get("/v1/realtime", _open_socket)
     app.router.add_post("/v1/realtime/calls", _offer)
+    app.router.add_post("/whip", _offer)
     app.router.add_post("/v1/realtime/calls/{id}/hangup", _hang_up)
     app.router.add_delete("/v1/realtime/calls/{id}", _hang_up)
     for part in service.parts:

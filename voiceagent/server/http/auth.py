@@ -28,7 +28,9 @@ SUBPROTOCOL = "realtime"
 """The subprotocol of WebSockets that a server answers with. A browser offers it beside the one that carries its key."""
 KEY_SUBPROTOCOL = "openai-insecure-api-key."
 """The beginning of the subprotocol by which a browser presents a key: it can set no header of a WebSocket."""
-_FOR_SECRETS = re.compile(r"/v1/realtime(/calls(/[^/]+(/hangup)?)?)?|/v1/voiceagent/(ice_servers|about|budgets)")
+_FOR_SECRETS = re.compile(
+    r"/v1/realtime(/calls(/[^/]+(/hangup)?)?)?|/whip|/whep(/[^/]+)?|/v1/voiceagent/(ice_servers|about|budgets)"
+)
 """The paths that a client secret opens."""
 _OF_KIND = {"monitor": r"/v1/calls/[^/]+/events", "metrics": "/metrics"}
 """The paths that keys of these kinds open."""
@@ -138,7 +140,7 @@ class KeyGate:
         return {
             "Access-Control-Allow-Origin": "*" if self._origins.allows_any else origin,
             "Access-Control-Allow-Headers": _ALLOWED_HEADERS,
-            "Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
+            "Access-Control-Allow-Methods": "GET, POST, PATCH, DELETE, OPTIONS",
             "Access-Control-Expose-Headers": "Location, Retry-After",
             "Access-Control-Max-Age": "600",
             "Vary": "Origin",
@@ -203,8 +205,8 @@ def resume_token_of(request: web.Request) -> str:
 
 
 def _begins_a_call(request: web.Request) -> bool:
-    return request.path in ("/v1/realtime", "/v1/realtime/calls") and "call_id" not in request.query
+    return request.path in ("/v1/realtime", "/v1/realtime/calls", "/whip") and "call_id" not in request.query
 
 
 def _is_protected(request: web.Request) -> bool:
-    return request.path.startswith("/v1/") or request.path == "/metrics"
+    return request.path.startswith(("/v1/", "/whip", "/whep")) or request.path == "/metrics"
