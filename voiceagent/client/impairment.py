@@ -19,6 +19,8 @@ MAX_FLOWS = 8
 MAX_IN_FLIGHT = 4096
 APART_S = 1e-6
 """Between packets that must stay in order: asyncio runs timers of the same time in any order."""
+GOODBYE_S = 0.05
+"""A relay reads so long what the caller has sent before it closed."""
 
 _CANDIDATE = re.compile(r"^a=candidate:\S+ 1 udp \d+ (?P<host>[\d.]+) (?P<port>\d+) typ host.*$", re.IGNORECASE | re.MULTILINE)
 _ANY_CANDIDATE = re.compile(r"^a=(candidate:.*|end-of-candidates)\r?\n", re.MULTILINE)
@@ -104,7 +106,9 @@ class ImpairedRelay:
         return head + "".join(section + line for section in media)
 
     async def close(self) -> None:
-        """Stop relaying and close the sockets."""
+        """Stop relaying once all that the caller has sent is through, its goodbye last, and close the sockets."""
+        await asyncio.sleep(GOODBYE_S)  # what lies in a socket has to be read first
+        await asyncio.sleep(max(0.0, self._last_due_s["up"] - asyncio.get_running_loop().time()))
         self._closed = True
         await self._opening.close()
         for timer in self._timers:
@@ -154,7 +158,8 @@ class ImpairedRelay:
         loop = asyncio.get_running_loop()
         due_s = loop.time() + delay_s
         if not what.reorder:
-            due_s = self._last_due_s[direction] = max(due_s, self._last_due_s[direction] + APART_S)
+            due_s = max(due_s, self._last_due_s[direction] + APART_S)
+        self._last_due_s[direction] = max(due_s, self._last_due_s[direction])
 
         def deliver() -> None:
             self._timers.discard(timer)
