@@ -15,9 +15,11 @@ from tests.calls.scripted_model import Message, agent_on
 from tests.calls.socket_caller import SocketCaller
 from tests.fakes import Said
 from tests.kept_calls import latest_log
+from tests.media.test_connections import offer_of
 from tests.server_process import ServerProcess
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
+from voiceagent.client.signalling import answer_to
 from voiceagent.conversation.events import ConnectionLost, ConnectionResumed
 from voiceagent.conversation.machine import replay
 from voiceagent.server.calls.calls import RESUME_SHAPE
@@ -187,3 +189,10 @@ async def test_a_call_over_webrtc_goes_on_over_a_new_peer_where_the_caller_heard
     assert len(set(ids)) == len(ids), "an event came twice"
     await until_counted(server, "voiceagent_calls_active 0.0")
     check_replay(server, caller.call_id)
+
+
+async def test_a_call_that_never_connected_is_not_waited_for(server: ServerProcess) -> None:
+    peer, sdp = await offer_of()
+    await peer.close()
+    await answer_to(server.url, None, sdp)
+    await until_counted(server, 'voiceagent_calls_ended_total{reason="lost"} 1.0')

@@ -50,6 +50,8 @@ class ResumableLeg(Leg):
         """Called when another connection is about to take the place of one that is up."""
         self._leg: ConnectionLeg = first
         self._is_up = True
+        self._was_connected = False
+        """A client that never was has no token to come back with."""
         self._changed = asyncio.Event()
         self._deliver: DeliverAudio | None = None
         self._encodings: tuple[Encoding, Encoding] | None = None
@@ -87,7 +89,7 @@ class ResumableLeg(Leg):
             async for frame in leg.frames():
                 yield frame
             if leg is self._leg and self._is_up:
-                if leg.end_reason != LOST:
+                if leg.end_reason != LOST or not self._was_connected:
                     return
                 self._lose(leg)
             await self._next(leg)
@@ -137,7 +139,8 @@ class ResumableLeg(Leg):
 
     @override
     async def wait_connected(self) -> bool:
-        return await self._leg.wait_connected()
+        self._was_connected = await self._leg.wait_connected() or self._was_connected
+        return self._was_connected
 
     @override
     async def close(self) -> None:

@@ -1,0 +1,68 @@
+"""What a client is told that takes its call up again."""
+
+from __future__ import annotations
+
+import pytest
+
+from voiceagent.conversation import actions
+from voiceagent.realtime.session import RealtimeSession
+from voiceagent.realtime.settings import NoiseReduction
+
+TOKEN = "rs_next"
+
+
+@pytest.fixture
+def session() -> RealtimeSession:
+    """A session whose agent has begun to speak, with audio by events."""
+    session = RealtimeSession("rtc_1")
+    session.settings.offer(NoiseReduction(), takes_audio=True)
+    session.start()
+    session.resumable("rs_first", 60_000.0)
+    return session
+
+
+def say(session: RealtimeSession, end_ms: float) -> str:
+    """More audio is sent; returns the event's id."""
+    return str(session.on_audio((1, 0, end_ms), 0, "AAAA", 100.0)[-1]["event_id"])
+
+
+def begin(session: RealtimeSession) -> None:
+    session.on_notice(actions.ReplyStarted(1, 1), 0.0)
+    session.on_notice(actions.ReplyText(1, 0, "One two three."), 0.0)
+
+
+def types(events: list[dict[str, object]]) -> list[object]:
+    return [event["type"] for event in events]
+
+
+def test_it_gets_what_came_after_the_last_event_that_it_has(session: RealtimeSession) -> None:
+    begin(session)
+    last = say(session, 100.0)
+    (heard,) = session.on_notice(actions.ReplyHeard(1, "One"), 100.0)
+    session.lost()
+    told = session.resumed(last, TOKEN, 60_000.0)
+    assert types(told) == ["session.created", "voiceagent.resume", "voiceagent.heard"]
+    assert told[1]["token"] == TOKEN
+    assert told[2] == heard
+
+
+def test_without_that_it_gets_what_came_since_the_loss(session: RealtimeSession) -> None:
+    begin(session)
+    session.on_notice(actions.ReplyHeard(1, "One"), 100.0)
+    session.lost()
+    (later,) = session.on_notice(actions.ReplyHeard(1, "One two"), 200.0)
+    for after in ("", "event_unknown"):
+        assert session.resumed(after, TOKEN, 60_000.0)[2:] == [later]
+
+
+def test_audio_behind_its_last_event_was_not_heard(session: RealtimeSession) -> None:
+    begin(session)
+    first, last = say(session, 100.0), say(session, 200.0)
+    assert session.audio_got(first) == (1, 0, 100.0)
+    assert session.audio_got(last) is None, "it got all"
+    assert session.audio_got("event_unknown") is None
+
+
+def test_nobody_else_gets_the_token(session: RealtimeSession) -> None:
+    assert types(session.joined()) == ["session.created"]
+    assert "rs_" not in str(session.joined())
