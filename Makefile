@@ -22,7 +22,7 @@ INSTALLED := $(VENV)/.installed
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser serve fetch-models test test-fast test-real test-nemo test-telephony-peers test-llama-cpp test-vllm test-vllm-engines test-vllm-calls lint bench figures bench-peers models train-smoke wheel-test checksums lock sbom audit pin-images test-attacks fuzz clean
+.PHONY: help setup browser serve fetch-models test test-fast test-real test-cuts test-nemo test-telephony-peers test-llama-cpp test-vllm test-vllm-engines test-vllm-calls lint bench figures bench-peers models train-smoke wheel-test checksums lock sbom audit pin-images test-attacks fuzz clean
 
 help:
 	@sed -n 's/^#: //p' Makefile
@@ -65,6 +65,10 @@ test-fast: setup
 #: make test-real    whole calls on published models, fetched once (some 400 MB, outside the checkout); PROFILE=starter for others
 test-real: setup
 	@VOICEAGENT_TEST_PROFILE=$(PROFILE) $(BIN)/python -m pytest $(SHARED_OUT) tests/real $(ARGS)
+
+#: make test-cuts    connections cut CUTS times (200), at random moments that SEED chooses: nothing is lost or doubled
+test-cuts: setup
+	@CUTS=$(or $(CUTS),200) SEED=$(or $(SEED),1) $(BIN)/python -m pytest -n 0 tests/calls/test_cuts.py $(ARGS)
 
 #: make test-attacks what an attacker may try, on loopback, and two minutes of fuzzing; make bench ARGS=attacks measures the milliseconds
 test-attacks: setup

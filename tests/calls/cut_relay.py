@@ -16,7 +16,11 @@ class CutRelay(ImpairedRelay):
 
     def cut(self) -> None:
         """Drop all packets of the connections so far, both ways."""
-        self._dead.update(self._flows)
+        for caller, side in self._flows.items():
+            self._dead.add(caller)
+            if side.transport is not None:
+                side.transport.close()
+        self._flows.clear()
 
     @override
     def from_caller(self, data: bytes, caller: Address) -> None:

@@ -32,7 +32,7 @@ class SocketCaller:
         """The code and the reason with which the server has closed the last connection."""
         self.audio: list[bytes] = []
         self._key = key
-        self._changed = asyncio.Event()
+        self.changed = asyncio.Event()
         self._http: aiohttp.ClientSession
         self._socket: aiohttp.ClientWebSocketResponse
         self._reading: asyncio.Task[None] | None = None
@@ -83,16 +83,16 @@ class SocketCaller:
                 self.events.append(event)
             if event["type"] == "voiceagent.resume":
                 self.token = event["token"]
-            self._changed.set()
+            self.changed.set()
         self.closed = socket.close_code, ""
-        self._changed.set()
+        self.changed.set()
 
     async def until(self, condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
         """Wait until something has come with which the condition holds."""
         async with asyncio.timeout(timeout_s):
             while not condition():
-                self._changed.clear()
-                await self._changed.wait()
+                self.changed.clear()
+                await self.changed.wait()
 
     async def wait(self, name: str, since: int = 0) -> dict[str, Any]:
         """The first event of this name behind the first `since`."""
