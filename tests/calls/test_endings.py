@@ -9,6 +9,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from tests.calls.socket_caller import SocketCaller
 from tests.fakes import Said
 from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller
@@ -72,6 +73,16 @@ async def test_stopping_the_server_ends_its_calls(tmp_path: Path) -> None:
             await caller.wait_ended()
         await asyncio.to_thread(server.process.wait, 5)
         assert dialogue.call_end_reason == "server_stopping"
+
+
+async def test_a_server_that_drains_tells_its_calls(tmp_path: Path) -> None:
+    with running_server(tmp_path, "--drain-timeout", "60") as server:
+        async with SocketCaller(server.url) as caller:
+            await caller.wait("voiceagent.resume")
+            server.process.send_signal(signal.SIGUSR1)
+            assert (await caller.wait("voiceagent.draining"))["timeout_s"] == 60.0
+            await caller.cut()
+            await caller.resume()
 
 
 async def test_a_full_server_says_so_and_serves_again_when_a_line_is_free(tmp_path: Path, said: Said) -> None:

@@ -155,6 +155,10 @@ class Call:
         """A client that presents this token may take the call over, should its connection be lost."""
         self._resume_token = token if self.state.rules.limits.resume_timeout_ms else ""
 
+    def draining(self, timeout_s: float) -> None:
+        """The server is about to end, and ends the call with it after this time."""
+        self._send(self._session.draining(timeout_s))
+
     def connection_lost(self, alive_ms: float) -> None:
         """The client's connection is lost. `alive_ms` is its last sign of life, in milliseconds of `time.monotonic`."""
         self._session.lost()

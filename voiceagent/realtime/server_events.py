@@ -432,6 +432,12 @@ class ConnectionReplaced(ServerEvent, frozen=True, kw_only=True):
     """The call was resumed by another connection. This one is about to be closed."""
 
 
+class ServerDrains(ServerEvent, frozen=True, kw_only=True):
+    """The server takes no new calls, and is about to end. This call is ended if it lasts longer than this."""
+
+    timeout_s: float
+
+
 class CallEnded(ServerEvent, frozen=True, kw_only=True):
     """The last event of a call."""
 

@@ -67,6 +67,7 @@ from voiceagent.realtime.server_events import (
     ResponseDone,
     ResponseUsage,
     ResumeOffered,
+    ServerDrains,
     ServerEvent,
     SessionCreated,
     SessionUpdated,
@@ -222,6 +223,10 @@ class RealtimeSession:
     def replaced(self) -> JsonObject:
         """The event for a client whose call another connection takes over."""
         return self._send([ConnectionReplaced()])[0]
+
+    def draining(self, timeout_s: float) -> list[JsonObject]:
+        """The events for a client whose server is about to end."""
+        return [] if self._ended else self._send([ServerDrains(timeout_s=timeout_s)])
 
     def lost(self) -> None:
         """The client gets no more events, until it is back."""

@@ -31,6 +31,7 @@ export const EVENT_CHANNEL = 'oai-events';
  * @typedef {{type: 'voiceagent.call_ended', reason: string}} CallEnded
  * @typedef {{type: 'voiceagent.resume', token: string, timeout_s: number}} ResumeOffered
  * @typedef {{type: 'voiceagent.replaced'}} ConnectionReplaced
+ * @typedef {{type: 'voiceagent.draining', timeout_s: number}} ServerDrains
  *
  * @typedef {{agent: string, profile: string, description: string, models: {part: string, name: string}[], limits: string[],
  *   unfit: {problem: string, advice: string} | null}} About what `GET /v1/voiceagent/about` tells
@@ -41,5 +42,5 @@ export const EVENT_CHANNEL = 'oai-events';
  *
  * @typedef {{event_id?: string} & (SessionCreated | SpeechStarted | SpeechStopped | TranscriptionCompleted | ItemAdded | ResponseCreated
  *   | ResponseDone | OutputItemAdded | PlayoutChanged | ErrorEvent | PartialTranscript | NotUnderstood | Heard | ToolProgress
- *   | TurnMeasured | CallEnded | ResumeOffered | ConnectionReplaced)} ServerEvent
+ *   | TurnMeasured | CallEnded | ResumeOffered | ConnectionReplaced | ServerDrains)} ServerEvent
  */

@@ -71,6 +71,10 @@ class ResumableCall(Protocol):
         """Tell the client this token when the call begins."""
         ...
 
+    def draining(self, timeout_s: float) -> None:
+        """Tell the client that the server is about to end."""
+        ...
+
     def connection_lost(self, alive_ms: float) -> None:
         """The client's connection is lost. `alive_ms`: see `ConnectionLeg`."""
         ...
@@ -286,6 +290,12 @@ class Calls:
         for up in list(self._up.values()):
             if up.place.client.owner == owner:
                 up.handle.hang_up(KEY_REVOKED)
+
+    def tell_draining(self, timeout_s: float) -> None:
+        """Tell every client that the server ends when its calls have, and its call after this time at the latest."""
+        for up in self._up.values():
+            if isinstance(up.handle, ResumableCall):
+                up.handle.draining(timeout_s)
 
     def hang_up_all(self) -> None:
         """Tell every caller that the server stops, and let the calls end."""

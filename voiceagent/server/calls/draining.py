@@ -40,6 +40,7 @@ class Draining:
         if not self._begun.is_set():
             log.warning("draining: %d calls are up; those that are in %g s are ended", len(self._calls), self.timeout_s)
             self._begun.set()
+            self._calls.tell_draining(self.timeout_s)
 
     @contextmanager
     def offer(self) -> Iterator[None]:
