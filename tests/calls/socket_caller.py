@@ -22,7 +22,7 @@ PIECE = RATE_HZ // 10
 class SocketCaller:
     """One call. `async with SocketCaller(url) as caller:` connects and hangs up."""
 
-    def __init__(self, url: str, key: str = "any") -> None:
+    def __init__(self, url: str, key: str = "any", *, extras: bool = True) -> None:
         self.url = url
         self.events: list[dict[str, Any]] = []
         """All events but audio, over all connections."""
@@ -32,6 +32,7 @@ class SocketCaller:
         """The code and the reason with which the server has closed the last connection."""
         self.audio: list[bytes] = []
         self._key = key
+        self._query = "voiceagent_events=true&" if extras else ""
         self.changed = asyncio.Event()
         self._http: aiohttp.ClientSession
         self._socket: aiohttp.ClientWebSocketResponse
@@ -54,7 +55,7 @@ class SocketCaller:
     async def connect(self, token: str = "", after: str = "") -> None:
         """Begin a call, or take up the one that the token is of."""
         headers = {"Authorization": f"Bearer {token or self._key}"}
-        address = f"{self.url.replace('http', 'ws', 1)}/v1/realtime?voiceagent_events=true&after={after}"
+        address = f"{self.url.replace('http', 'ws', 1)}/v1/realtime?{self._query}after={after}"
         self._socket = await self._http.ws_connect(address, headers=headers, max_msg_size=0)
         self._reading = asyncio.create_task(self._read(self._socket))
 

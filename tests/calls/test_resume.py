@@ -196,3 +196,19 @@ async def test_a_call_that_never_connected_is_not_waited_for(server: ServerProce
     await peer.close()
     await answer_to(server.url, None, sdp)
     await until_counted(server, 'voiceagent_calls_ended_total{reason="lost"} 1.0')
+
+
+async def test_a_client_that_takes_none_of_our_events_is_not_waited_for(server: ServerProcess) -> None:
+    ended = 'voiceagent_calls_ended_total{reason="lost"}'
+    before = await counted(server, ended)
+    async with SocketCaller(server.url, extras=False) as caller:
+        await caller.wait("session.created")
+        await caller.cut()
+        await until_counted(server, f"{ended} {before + 1}")
+        assert not caller.token
+
+
+async def counted(server: ServerProcess, name: str) -> float:
+    """What the server's metrics count under this name."""
+    async with aiohttp.ClientSession() as http, http.get(f"{server.url}/metrics") as answer:
+        return float(next((line.split()[-1] for line in (await answer.text()).splitlines() if line.startswith(name)), 0))

@@ -28,6 +28,11 @@ class ConnectionLeg(Leg, Protocol):
         """The last sign of life of the other side, in milliseconds of `time.monotonic`. Infinite: that says nothing."""
         ...
 
+    @property
+    def takes_our_events(self) -> bool:
+        """Returns whether the client gets `voiceagent.resume`, and so may come back."""
+        ...
+
     def play(self, playout: Playout) -> None:
         """Send this playout's audio from now on, in place of its own."""
         ...
@@ -51,7 +56,7 @@ class ResumableLeg(Leg):
         self._leg: ConnectionLeg = first
         self._is_up = True
         self._was_connected = False
-        """A client that never was has no token to come back with."""
+        """A client that never was, or takes no events of ours, has no token to come back with."""
         self._changed = asyncio.Event()
         self._deliver: DeliverAudio | None = None
         self._encodings: tuple[Encoding, Encoding] | None = None
@@ -89,7 +94,7 @@ class ResumableLeg(Leg):
             async for frame in leg.frames():
                 yield frame
             if leg is self._leg and self._is_up:
-                if leg.end_reason != LOST or not self._was_connected:
+                if leg.end_reason != LOST or not self._was_connected or not leg.takes_our_events:
                     return
                 self._lose(leg)
             await self._next(leg)

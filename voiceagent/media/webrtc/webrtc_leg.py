@@ -157,6 +157,11 @@ class WebRtcLeg(Leg):
         return self._last_rtp_ms
 
     @property
+    def takes_our_events(self) -> bool:
+        """See `ConnectionLeg.takes_our_events`. A client of WHIP has no data channel."""
+        return self._has_channel
+
+    @property
     def end_reason(self) -> str:
         """The reason why the connection ended: hangup (the peer closed it), closed (we did), lost, abuse (the peer went on after
         refusals). Empty while it is up."""

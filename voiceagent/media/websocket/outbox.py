@@ -41,7 +41,7 @@ class Outbox:
 
     def __init__(self, wire: TextWire, on_end: Callable[[Closing], None], *, extras: bool = True) -> None:
         """`on_end` is called when nothing can be sent any more. Without `extras`, our own events are left out."""
-        self._extras = extras
+        self.extras = extras
         self._wire = wire
         self._on_end = on_end
         self._waiting: deque[str] = deque()
@@ -52,7 +52,7 @@ class Outbox:
 
     def send(self, event: JsonObject) -> None:
         """Queue one event."""
-        if not self._is_open or (not self._extras and event["type"].startswith(EXTRAS)):
+        if not self._is_open or (not self.extras and event["type"].startswith(EXTRAS)):
             return
         text = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
         self._waiting.append(text)

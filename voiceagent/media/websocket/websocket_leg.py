@@ -79,6 +79,11 @@ class WebSocketLeg(Leg):
         """A client may send nothing for long; which event it got last, it says itself."""
         return math.inf
 
+    @property
+    def takes_our_events(self) -> bool:
+        """See `ConnectionLeg.takes_our_events`."""
+        return self._outbox.extras
+
     def play(self, playout: Playout) -> None:
         """See `ConnectionLeg.play`."""
         self.playout = playout
