@@ -165,11 +165,11 @@ class Held:
         admission = echo.app[CALLS]._admission
         admit, read = admission.admit, audiosocket_server._frame
 
-        async def held(is_there: Callable[[], bool], *counts: Any) -> None:
+        async def held(is_there: Callable[[], bool], *counts: Any, **kind: Any) -> None:
             self.is_there = is_there
             self.waits.set()
             await self.let_in.wait()
-            await admit(is_there, *counts)
+            await admit(is_there, *counts, **kind)
 
         async def counted(reader: asyncio.StreamReader) -> bytes:
             found = await read(reader)
