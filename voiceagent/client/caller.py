@@ -23,7 +23,7 @@ from voiceagent.audio.levels import VoicedTimeline
 from voiceagent.audio.resample import resample
 from voiceagent.client.impairment import ImpairedRelay
 from voiceagent.client.recording import StereoRecording
-from voiceagent.client.signalling import CallOverError, SignallingAnswer, answer_to
+from voiceagent.client.signalling import CallOverError, NoServerError, SignallingAnswer, answer_to
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.media.audio_receiver import AudioReceiver
@@ -186,6 +186,8 @@ class Caller:
             except (MediaError, TimeoutError) as error:
                 if isinstance(error, CallOverError) or time.monotonic() > until_s:
                     self._end("lost")
+                if isinstance(error, NoServerError):
+                    self._changed.set()  # who waits learns that nothing comes any more
                 await asyncio.sleep(WATCHED_S)
                 continue
             finally:

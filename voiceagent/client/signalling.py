@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass
 
 import aiohttp
@@ -26,6 +27,10 @@ class SignallingAnswer:
 
 class CallOverError(MediaError):
     """A call that was to be taken up again is over."""
+
+
+class NoServerError(MediaError):
+    """The machine answers, and no server listens there."""
 
 
 async def answer_to(url: str, token: str | None, offer: str, after: str = "") -> SignallingAnswer:
@@ -73,7 +78,8 @@ async def _request(url: str, token: str | None, method: str, path: str, body: by
         raise MediaError(f"{url}: does not speak TLS there; write http:// if it is a server without a certificate") from error
     except aiohttp.ClientConnectorError as error:
         detail = error.strerror or str(error)
-        raise MediaError(f"{url}: no server there ({detail}); start one with `voiceagent serve`") from error
+        kind = NoServerError if error.errno == errno.ECONNREFUSED else MediaError
+        raise kind(f"{url}: no server there ({detail}); start one with `voiceagent serve`") from error
     except (aiohttp.ClientError, UnicodeError, ValueError) as error:
         raise MediaError(f"{url}: no answer that can be read ({str(error) or type(error).__name__}); {EXPECTED}") from error
 

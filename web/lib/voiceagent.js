@@ -26,7 +26,7 @@ export { CallProblem };
 
 const GATHERING_MS = 300;
 const FIRST_ADDRESS_MS = 2_000;
-const CONNECT_MS = 6_000;
+const CONNECT_MS = 4_500;
 const LOST_AFTER_MS = 1_500;
 const AGAIN_MS = 1_000;
 /** Problems with which a call cannot be taken up again. */
