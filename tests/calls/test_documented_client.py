@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import sys
 import wave
@@ -11,7 +12,8 @@ from pathlib import Path
 from tests.fakes import Said
 from tests.server_process import ServerProcess
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
 
 
 async def test_the_example_calls_and_keeps_the_call(server: ServerProcess, said: Said, tmp_path: Path) -> None:
@@ -23,7 +25,14 @@ async def test_the_example_calls_and_keeps_the_call(server: ServerProcess, said:
         out.setframerate(rate_hz)
         out.writeframes(pcm.tobytes())
     program = example.replace("http://127.0.0.1:8080", server.url)
-    ran = await asyncio.create_subprocess_exec(sys.executable, "-c", program, cwd=tmp_path, stdout=asyncio.subprocess.PIPE)
+    ran = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        program,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},  # vLLM's environment has not installed this package
+        stdout=asyncio.subprocess.PIPE,
+    )
     async with asyncio.timeout(60):
         out_bytes, _ = await ran.communicate()
     assert ran.returncode == 0
