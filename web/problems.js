@@ -44,12 +44,6 @@ const PROBLEMS = {
     advice: 'The language model has no memory left for another call. Someone has to hang up first; call again in a moment.',
     action: 'Call again',
   },
-  not_resumed: {
-    title: 'The connection to the server was lost for too long.',
-    advice: 'Call again; the agent will not remember this call.',
-    action: 'Call again',
-  },
-  replaced: { title: 'The call goes on over another connection.', advice: '', calm: true },
   server_stopping: { title: 'The server is stopping.', advice: 'Call again when it is back.', action: 'Call again' },
   not_ready: {
     title: 'The server is still getting ready.',
@@ -97,6 +91,7 @@ const ENDS = {
     advice: 'The server may have stopped, or your network is down. Call again; the agent will not remember this call.',
     action: 'Call again',
   },
+  replaced: { title: 'The call goes on over another connection.', advice: 'This page is no longer part of it.', calm: true },
   key_revoked: { title: 'The key of this call was revoked.', advice: 'Ask whoever gave it to you for a new one.' },
   server_stopping: { title: 'The server was stopped.', advice: 'Call again when it is back.', action: 'Call again' },
   failed: { title: 'The call failed on the server.', advice: 'Call again; the server’s log says what happened.', action: 'Call again' },

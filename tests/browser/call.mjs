@@ -1,21 +1,11 @@
 // Drives the page in Chromium through one call, with a WAV file as the microphone, and prints what a person would have seen
 // and heard as JSON. node call.mjs URL MICROPHONE.wav PROFILE_FOLDER
-import { chromium } from 'playwright-core';
+import { opened } from './browser.mjs';
 
 const [, , url, microphone, folder] = process.argv;
 const LIMIT_MS = 60_000;
 
-const context = await chromium.launchPersistentContext(folder, {
-  executablePath: process.env.CHROMIUM,
-  headless: true,
-  viewport: { width: 1280, height: 800 },
-  args: [
-    '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-    '--disable-component-update', '--disable-sync', '--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream',
-    `--use-file-for-fake-audio-capture=${microphone}`, '--autoplay-policy=no-user-gesture-required',
-    '--allow-loopback-in-peer-connection',
-  ],
-});
+const context = await opened(folder, microphone, '--allow-loopback-in-peer-connection');
 const errors = [];
 try {
   const page = await context.newPage();

@@ -1,19 +1,9 @@
 // Makes two calls from the page with a WAV file as the microphone: from a Chromium whose UDP goes nowhere, and from one that may send
 // none. Prints what a person would have seen and heard as JSON. node no-udp.mjs URL MICROPHONE.wav PROFILE_FOLDER
-import { chromium } from 'playwright-core';
+import { opened as browser } from './browser.mjs';
 
 const [, , url, microphone, folder] = process.argv;
-const open = (name, ...more) => chromium.launchPersistentContext(`${folder}-${name}`, {
-  executablePath: process.env.CHROMIUM,
-  headless: true,
-  viewport: { width: 1280, height: 800 },
-  args: [
-    '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-    '--disable-component-update', '--disable-sync', '--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream',
-    `--use-file-for-fake-audio-capture=${microphone}`, '--autoplay-policy=no-user-gesture-required',
-    ...more,
-  ],
-});
+const open = (name, ...more) => browser(`${folder}-${name}`, microphone, ...more);
 const errors = [];
 
 async function opened(context, isLost) {

@@ -1,20 +1,11 @@
 // Drives the page in Chromium through one call, with a WAV file as the microphone, until the agent has answered speech of which no
 // word was understood, and prints the captions as JSON. node not-understood.mjs URL MICROPHONE.wav PROFILE_FOLDER
-import { chromium } from 'playwright-core';
+import { opened } from './browser.mjs';
 
 const [, , url, microphone, folder] = process.argv;
 const LIMIT_MS = 90_000;
 
-const context = await chromium.launchPersistentContext(folder, {
-  executablePath: process.env.CHROMIUM,
-  headless: true,
-  args: [
-    '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-    '--disable-component-update', '--disable-sync', '--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream',
-    `--use-file-for-fake-audio-capture=${microphone}%noloop`, '--autoplay-policy=no-user-gesture-required',
-    '--allow-loopback-in-peer-connection',
-  ],
-});
+const context = await opened(folder, `${microphone}%noloop`, '--allow-loopback-in-peer-connection');
 const errors = [];
 try {
   const page = await context.newPage();

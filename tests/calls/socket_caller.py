@@ -47,6 +47,11 @@ class SocketCaller:
         await self.hang_up()
         await self._http.close()
 
+    @property
+    def call_id(self) -> str:
+        """The call's id; known once it has begun."""
+        return str(self.events[0]["session"]["voiceagent"]["call_id"])
+
     async def hang_up(self) -> None:
         """Close the connection, as a client does that has had enough."""
         await self._socket.close()

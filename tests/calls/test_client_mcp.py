@@ -4,10 +4,6 @@ language model is a script."""
 from __future__ import annotations
 
 import json
-import socket
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,27 +14,14 @@ from aiohttp import web
 from tests.calls.scripted_model import NO_TOOLS, agent_on
 from tests.calls.sdk_caller import SdkCaller
 from tests.loopback import on_loopback
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.tools.kitchen import kitchen_served
 
 
 @pytest.fixture(scope="module")
 def kitchen() -> Iterator[str]:
     """The address of a real MCP server."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "tests.tools.mcp_program", str(port)]
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    assert any("Uvicorn running" in line for line in process.stderr)
-    drain = threading.Thread(target=process.stderr.read)
-    drain.start()
-    yield f"http://127.0.0.1:{port}/mcp"
-    process.kill()
-    drain.join()
-    process.wait()
-    process.stderr.close()
+    with kitchen_served() as url:
+        yield url
 
 
 def cooks(messages: list[dict[str, Any]]) -> str | tuple[str, str]:

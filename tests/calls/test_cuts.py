@@ -185,7 +185,7 @@ async def over_socket(
     async with SocketCaller(server.url) as caller:
         asked = await turns(OverSocket(caller), random.Random(seed), cuts, speech)
         check_events(caller.events)
-        return caller.events[0]["session"]["voiceagent"]["call_id"], asked
+        return caller.call_id, asked
 
 
 async def over_webrtc(server: ServerProcess, seed: int, cuts: int) -> tuple[str, list[str]]:

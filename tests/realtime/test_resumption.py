@@ -63,6 +63,13 @@ def test_audio_behind_its_last_event_was_not_heard(session: RealtimeSession) -> 
     assert session.audio_got("event_unknown") is None
 
 
+def test_all_audio_was_missed_where_its_last_event_is_older(session: RealtimeSession) -> None:
+    session.on_notice(actions.ReplyStarted(1, 1), 0.0)
+    (*_, written) = session.on_notice(actions.ReplyText(1, 0, "One two three."), 0.0)
+    say(session, 100.0)
+    assert session.audio_got(str(written["event_id"])) == (1, 0, 0.0)
+
+
 def test_nobody_else_gets_the_token(session: RealtimeSession) -> None:
     assert types(session.joined()) == ["session.created"]
     assert "rs_" not in str(session.joined())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,9 +12,9 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from tests.fakes import MakeService, Switchboard
 from voiceagent.call.written_leg import AnswerEnd, AnswerText, WrittenLeg
-from voiceagent.server.http import chat
 from voiceagent.server.http.app import READINESS, make_app
-from voiceagent.server.http.chat import PATH, ChatPart
+from voiceagent.server.http.chat import KEPT, PATH, ChatPart
+from voiceagent.server.http.chat_memory import KeepLimits
 
 BODY = {"model": "Demo", "stream": True, "messages": [{"role": "user", "content": "Hello"}]}
 
@@ -32,16 +33,22 @@ class Chat:
 
 
 @pytest.fixture
-async def served(make_service: MakeService, switchboard: Switchboard) -> AsyncIterator[Chat]:
-    part = ChatPart("Demo")
+def limits() -> KeepLimits:
+    """The limits of the server. A test that parametrizes this name sets its own."""
+    return KEPT
+
+
+@pytest.fixture
+async def served(make_service: MakeService, switchboard: Switchboard, limits: KeepLimits) -> AsyncIterator[Chat]:
+    part = ChatPart("Demo", limits)
     app = make_app(make_service(parts=(part,)))
     async with TestClient(TestServer(app)) as client:
         await app[READINESS].wait()
         yield Chat(part, client, switchboard)
 
 
-async def test_an_answer_that_nobody_comes_back_for_is_ended(served: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat, "KEPT_S", 0.05)
+@pytest.mark.parametrize("limits", [replace(KEPT, seconds=0.05)])
+async def test_an_answer_that_nobody_comes_back_for_is_ended(served: Chat) -> None:
     response, leg = await served.begin()
     leg.tell(AnswerText("Once"))
     assert b"Once" in await response.content.readuntil(b"\n\n")
@@ -53,8 +60,8 @@ async def test_an_answer_that_nobody_comes_back_for_is_ended(served: Chat, monke
     assert served.part.kept == 0
 
 
-async def test_only_so_many_answers_are_kept(served: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat, "MAX_KEPT", 2)
+@pytest.mark.parametrize("limits", [replace(KEPT, answers=2)])
+async def test_only_so_many_answers_are_kept(served: Chat) -> None:
     for _ in range(4):
         response, leg = await served.begin()
         leg.tell(AnswerText("Hello"))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
 
 from voiceagent.call.written_leg import AnswerEnd, WrittenMessage
 from voiceagent.conversation.history import Message, ToolCall
-from voiceagent.server.http import chat_memory
-from voiceagent.server.http.chat_memory import ChatMemory
+from voiceagent.server.http.chat_memory import REMEMBERED, ChatMemory
 
 ME, OTHER = ("me", ""), ("other", "")
 ASKED = (Message("user", "Cancel it."),)
@@ -35,22 +34,24 @@ async def test_an_answer_of_words_alone_needs_no_memory() -> None:
     assert len(memory) == 0
 
 
-async def test_the_oldest_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = ChatMemory()
-    monkeypatch.setattr(chat_memory, "MAX_ANSWERS", 2)
+async def test_the_oldest_is_forgotten_first() -> None:
+    memory = ChatMemory(replace(REMEMBERED, answers=2))
     for number in range(3):
         memory.keep(ME, (Message("user", str(number)),), ANSWER, END)
     assert len(memory) == 2
     first, last = ((Message("user", number), ANSWER) for number in "02")
     assert len(memory.recall(ME, first)) == 2
     assert len(memory.recall(ME, last)) == 4
-    monkeypatch.setattr(chat_memory, "MAX_BYTES", 10)
+
+
+async def test_one_that_is_larger_than_all_of_it_is_not_kept() -> None:
+    memory = ChatMemory(replace(REMEMBERED, size_bytes=10))
     memory.keep(ME, ASKED, ANSWER, END)
-    assert len(memory) == 0, "one that is larger than all of it is not kept"
+    assert len(memory) == 0
 
 
-async def test_it_is_forgotten_after_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = ChatMemory()
-    monkeypatch.setattr(chat_memory, "KEPT_S", 0.0)
+async def test_it_is_forgotten_after_a_time() -> None:
+    memory = ChatMemory(replace(REMEMBERED, seconds=0.0))
     memory.keep(ME, ASKED, ANSWER, END)
     assert len(memory.recall(ME, SAID)) == len(SAID)
+    assert len(memory) == 0, "nothing of it is left"

@@ -6,13 +6,8 @@ import asyncio
 import functools
 import json
 import logging
-import socket
-import subprocess
-import sys
-import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +15,7 @@ from aiohttp import web
 from mcp.client import Client
 
 from tests.loopback import on_loopback
+from tests.tools.kitchen import COMMAND, ROOT, free_port, kitchen_served
 from tests.tools.log_watch import LogWatch
 from voiceagent.errors import ConfigError
 from voiceagent.tools import tool
@@ -27,17 +23,12 @@ from voiceagent.tools.settings import McpSettings, RuleSettings, ToolEntry
 from voiceagent.tools.tool import ToolPolicy
 from voiceagent.tools.toolset import ToolSet
 
-ROOT = Path(__file__).resolve().parents[2]
-COMMAND = (sys.executable, "-m", "tests.tools.mcp_program")
-
 
 class HttpServer:
     """The same program behind an address; it may be killed and started again there."""
 
     def __init__(self) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}/mcp"
         self._process: asyncio.subprocess.Process | None = None
 
@@ -67,17 +58,8 @@ async def server() -> AsyncIterator[HttpServer]:
 @pytest.fixture(scope="module")
 def kitchen() -> Iterator[str]:
     """The address of a server that nobody kills."""
-    port = HttpServer().port
-    process = subprocess.Popen([*COMMAND, str(port)], cwd=ROOT, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    assert any("Uvicorn running" in line for line in process.stderr)
-    drain = threading.Thread(target=process.stderr.read)
-    drain.start()
-    yield f"http://127.0.0.1:{port}/mcp"
-    process.kill()
-    drain.join()
-    process.wait()
-    process.stderr.close()
+    with kitchen_served() as url:
+        yield url
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 from typing_extensions import override
 
 from voiceagent.json_types import JsonObject
-from voiceagent.media.leg import DeliverAudio, InboundFrame, Leg
+from voiceagent.media.leg import DeliverAudio, InboundFrame, Leg, LegWrapper
 from voiceagent.media.playout import Playout
 from voiceagent.media.websocket.event_audio import Encoding
 from voiceagent.task_owner import TaskOwner
@@ -42,13 +42,11 @@ class ConnectionLeg(Leg, Protocol):
         ...
 
 
-class ResumableLeg(Leg):
-    """Implements `Leg` over one connection after the other. While the last one is lost, frames and events wait for the next."""
+class ResumableLeg(LegWrapper):
+    """A leg over one connection after the other. While the last one is lost, frames and events wait for the next."""
 
     def __init__(self, first: ConnectionLeg) -> None:
-        self.kind = first.kind
-        self.playout = first.playout
-        self.cleaner = first.cleaner
+        super().__init__(first)
         self.on_lost: Callable[[float], None] = lambda alive_ms: None
         """Called when the connection is lost, with its last sign of life (`ConnectionLeg.alive_ms`)."""
         self.on_replaced: Callable[[], None] = lambda: None
@@ -71,7 +69,7 @@ class ResumableLeg(Leg):
             self._leg.replaced()
             self._lose(self._leg)
         leg.cleaner.use(self.cleaner.settings)
-        self._leg, self.cleaner, self._is_up = leg, leg.cleaner, True
+        self._leg, self._is_up = leg, True
         if self._deliver is not None:
             leg.deliver_audio(self._deliver)
         if self._encodings is not None:
@@ -87,8 +85,9 @@ class ResumableLeg(Leg):
         self._closing.start_alone(leg.close(), "end of a lost connection")
         self.on_lost(leg.alive_ms)
 
+    @override
     async def frames(self) -> AsyncIterator[InboundFrame]:
-        """See `Leg.frames`. They end when a connection ends that was not lost."""
+        """The caller's audio. It ends when a connection ends that was not lost."""
         while True:
             leg = self._leg
             async for frame in leg.frames():
@@ -99,8 +98,8 @@ class ResumableLeg(Leg):
                 self._lose(leg)
             await self._next(leg)
 
+    @override
     async def client_events(self) -> AsyncIterator[str]:
-        """See `Leg.client_events`."""
         while True:
             leg = self._leg
             async for text in leg.client_events():
@@ -120,17 +119,12 @@ class ResumableLeg(Leg):
     @override
     def deliver_audio(self, deliver: DeliverAudio) -> None:
         self._deliver = deliver
-        self._leg.deliver_audio(deliver)
+        super().deliver_audio(deliver)
 
     @override
     def use(self, taken: Encoding, given: Encoding) -> None:
         self._encodings = taken, given
-        self._leg.use(taken, given)
-
-    @property
-    @override
-    def end_reason(self) -> str:
-        return self._leg.end_reason
+        super().use(taken, given)
 
     @property
     @override

@@ -271,10 +271,14 @@ class RealtimeSession:
         ids = [event_id for event_id, _ in self._recent]
         if after not in ids:
             return None
-        place = ids.index(after)
-        got = [self._audio_ends[event_id] for event_id in ids[: place + 1] if event_id in self._audio_ends]
-        missed = any(event_id in self._audio_ends for event_id in ids[place + 1 :])
-        return got[-1] if got and missed else None
+        place = ids.index(after) + 1
+        got, missed = (
+            [self._audio_ends[event_id] for event_id in some if event_id in self._audio_ends]
+            for some in (ids[:place], ids[place:])
+        )
+        if not missed:
+            return None
+        return got[-1] if got else (missed[0][0], 0, 0.0)
 
     def on_turn(self, report: TurnReport, limits_ms: Mapping[Stage, float], missed: Collection[Stage] = ()) -> list[JsonObject]:
         """The waterfall of a turn against its limits. A stage without a limit is never missed."""

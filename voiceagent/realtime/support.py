@@ -1,6 +1,6 @@
-"""The page docs/realtime.md: each event and each field of OpenAI's Realtime API, and of
-its Chat Completions, and what is done with it here. It is made of the
-tables by which events are read and named, so it cannot say anything else. `python -m voiceagent.realtime.support` prints it."""
+"""The page docs/realtime.md: each event and each field of OpenAI's Realtime API and of its Chat Completions, and what is done
+with it here. It is made of the tables by which events are read and named, so it cannot say anything else.
+`python -m voiceagent.realtime.support` prints it."""
 
 from __future__ import annotations
 

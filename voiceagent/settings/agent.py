@@ -144,8 +144,9 @@ class PhraseSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     transfer: str | None = None
     """Said to a caller who asked for a person and is transferred."""
     transfer_failed: str | None = None
-    resumed: str | None = None
     """Said when nobody has taken that call over."""
+    resumed: str | None = None
+    """Said before the rest of a reply, to a caller whose connection was lost."""
     fillers: tuple[str, ...] | None = None
     """Phrases that may be said, in turn, while a tool takes its time; a tool may have its own."""
 

@@ -117,6 +117,21 @@ class _Up:
         return token
 
 
+class _Answered:
+    """An offer, which is answered once its call has a place."""
+
+    def __init__(self, answer: Answer, offer: str) -> None:
+        self.sdp = ""
+        """The answer, once there is one."""
+        self._answer = answer
+        self._offer = offer
+
+    async def make_leg(self) -> Leg:
+        """The leg that the offer gets. Raises Problem."""
+        leg, self.sdp = await self._answer(self._offer)
+        return leg
+
+
 class Calls:
     """Answers, keeps and ends calls."""
 
@@ -149,15 +164,9 @@ class Calls:
         is_there: Callable[[], bool] = lambda: True,
     ) -> tuple[str, str]:
         """Answer a client's offer and start its call: the call's id and the SDP answer. Raises Problem."""
-        sdp = ""
-
-        async def make_leg() -> Leg:
-            nonlocal sdp
-            leg, sdp = await self._leg(offer)
-            return leg
-
-        call_id = await self.begin(make_leg, session, start_call, client, is_there)
-        return call_id, sdp
+        answered = _Answered(self._leg, offer)
+        call_id = await self.begin(answered.make_leg, session, start_call, client, is_there)
+        return call_id, answered.sdp
 
     async def begin(
         self,
@@ -314,14 +323,8 @@ class Calls:
 
     async def answer_again(self, offer: str, token: str, after: str) -> tuple[str, str]:
         """Answer the offer of a client that resumes its call: see `resume`."""
-        sdp = ""
-
-        async def make_leg() -> Leg:
-            nonlocal sdp
-            leg, sdp = await self._leg(offer)
-            return leg
-
-        return await self.resume(token, make_leg, after), sdp
+        answered = _Answered(self._leg, offer)
+        return await self.resume(token, answered.make_leg, after), answered.sdp
 
     async def _leg(self, offer: str) -> tuple[Leg, str]:
         try:

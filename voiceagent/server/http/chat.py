@@ -18,24 +18,23 @@ from voiceagent.realtime.settings import ClientSettings
 from voiceagent.server.calls.quotas import CLIENT
 from voiceagent.server.http.app import CALLS, CORS, DRAINING, READINESS, is_connected
 from voiceagent.server.http.chat_answer import ChatAnswer
-from voiceagent.server.http.chat_memory import ChatMemory
+from voiceagent.server.http.chat_memory import ChatMemory, KeepLimits
 from voiceagent.server.http.event_stream import LOOKED_EVERY_S, EventStream, SlowReaderError
 from voiceagent.server.http.problems import Problem
 from voiceagent.task_owner import running
 
 PATH = "/v1/chat/completions"
-KEPT_S = 60.0
-"""The time for which an answer that nobody reads goes on, and is kept after its end."""
-MAX_KEPT, MAX_KEPT_BYTES = 256, 8 * 2**20
-"""The answers that are kept after their end. The oldest are forgotten first."""
+KEPT = KeepLimits(60.0, 256, 8 * 2**20)
+"""The limits of streams that nobody reads. So long one goes on, and is kept after its end; as many that are over are kept."""
 _SEEN = re.compile(r"(chatcmpl-[0-9a-f]{24}):([0-9]{1,9})")
 
 
 class ChatPart:
     """The part of the application that answers in writing. Implements `ApplicationPart`."""
 
-    def __init__(self, agent: str) -> None:
+    def __init__(self, agent: str, limits: KeepLimits = KEPT) -> None:
         """`agent` is the agent's name, which clients may give as the model."""
+        self._limits = limits
         self._models = (agent, ClientSettings().model)
         self._memory = ChatMemory()
         self._kept: dict[str, ChatAnswer] = {}
@@ -135,7 +134,7 @@ class ChatPart:
         found = _SEEN.fullmatch(seen)
         answer = None if found is None else self._kept.get(found[1])
         if found is None or answer is None or answer.owner != owner:
-            told = f"There is no stream to go on with after {seen[:80]!r}: it is kept for {KEPT_S:.0f} s; ask anew."
+            told = f"There is no stream to go on with after {seen[:80]!r}: it is kept for {self._limits.seconds:.0f} s; ask anew."
             raise Problem(404, "stream_not_found", told, param="Last-Event-ID")
         if answer.body != digest:
             raise Problem(409, "other_request", "A stream goes on for the request that began it; send the same body.")
@@ -153,13 +152,13 @@ class ChatPart:
         finally:
             answer.readers -= 1
             if not answer.readers:
-                self._expiries[answer.id] = asyncio.get_running_loop().call_later(KEPT_S, self._forget, answer)
+                self._expiries[answer.id] = asyncio.get_running_loop().call_later(self._limits.seconds, self._forget, answer)
                 self._bound()
 
     def _bound(self) -> None:
         """Forget the oldest answers that are over. The others are calls that are up, which have a limit of their own."""
         over = [answer for answer in self._kept.values() if answer.is_over and not answer.readers]
-        while len(over) > MAX_KEPT or sum(answer.size_bytes for answer in over) > MAX_KEPT_BYTES:
+        while len(over) > self._limits.answers or sum(answer.size_bytes for answer in over) > self._limits.size_bytes:
             self._forget(over.pop(0))
 
     def _forget(self, answer: ChatAnswer) -> None:

@@ -13,9 +13,17 @@ import msgspec
 from voiceagent.call.written_leg import AnswerEnd, WrittenMessage
 from voiceagent.conversation.history import Message, ToolCall
 
-KEPT_S = 600.0
-MAX_ANSWERS, MAX_BYTES = 1_000, 4 * 2**20
-"""Answers that are remembered. The oldest are forgotten first."""
+
+@dataclass(frozen=True, slots=True)
+class KeepLimits:
+    """The limits of what is kept of answers. The oldest are forgotten first."""
+
+    seconds: float
+    answers: int
+    size_bytes: int
+
+
+REMEMBERED = KeepLimits(600.0, 1_000, 4 * 2**20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +39,8 @@ class _Remembered:
 class ChatMemory:
     """One per server. Use it inside the event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: KeepLimits = REMEMBERED) -> None:
+        self._limits = limits
         self._known: OrderedDict[bytes, _Remembered] = OrderedDict()
         self._bytes = 0
 
@@ -40,10 +49,11 @@ class ChatMemory:
 
     def recall(self, owner: tuple[str, str], messages: tuple[Message, ...]) -> tuple[WrittenMessage, ...]:
         """The conversation with what the agent's tools did in it."""
+        self._forget_old()
         said, found = _hash_of(owner, ()), list[WrittenMessage]()
         for message in messages:
             said.update(_encoded(message))
-            known = self._get(said.digest()) if message.role == "assistant" else None
+            known = self._known.get(said.digest()) if message.role == "assistant" else None
             found += [WrittenMessage(one) for one in known.ran] if known else []
             found.append(WrittenMessage(message, known.confirming if known else None))
         return tuple(found)
@@ -55,14 +65,18 @@ class ChatMemory:
         size = len(msgspec.json.encode((end.ran, end.confirming)))
         key = _hash_of(owner, (*messages, answer)).digest()
         self._forget(key)
-        self._known[key] = _Remembered(asyncio.get_running_loop().time() + KEPT_S, size, end.ran, end.confirming)
+        until_s = asyncio.get_running_loop().time() + self._limits.seconds
+        self._known[key] = _Remembered(until_s, size, end.ran, end.confirming)
         self._bytes += size
-        while len(self._known) > MAX_ANSWERS or self._bytes > MAX_BYTES:
-            self._forget(next(iter(self._known)))
+        self._forget_old()
 
-    def _get(self, key: bytes) -> _Remembered | None:
-        known = self._known.get(key)
-        return known if known is not None and known.until_s > asyncio.get_running_loop().time() else None
+    def _forget_old(self) -> None:
+        now_s, most = asyncio.get_running_loop().time(), self._limits
+        while self._known:
+            key, oldest = next(iter(self._known.items()))
+            if oldest.until_s > now_s and len(self._known) <= most.answers and self._bytes <= most.size_bytes:
+                return
+            self._forget(key)
 
     def _forget(self, key: bytes) -> None:
         if (known := self._known.pop(key, None)) is not None:

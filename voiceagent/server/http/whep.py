@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -41,6 +42,8 @@ class WhepPart:
     def __init__(self, answer: AnswerListener) -> None:
         self._answer = answer
         self._by_id: dict[str, _Listening] = {}
+        self._listeners: Counter[asyncio.Task[None]] = Counter()
+        """The listeners of each call, by its task, from their offer on: one that never connects holds a place for 5 s."""
         self._tasks = TaskOwner()
 
     def add_routes(self, app: web.Application) -> None:
@@ -66,19 +69,27 @@ class WhepPart:
         with request.app[DRAINING].offer():
             offer, _ = await read_offer(request)
             playout, call = calls.audible(client, request.query.get("call_id", ""))
-            if len(playout.listeners) >= MAX_LISTENERS:
+            if self._listeners[call] >= MAX_LISTENERS:
                 raise Problem(429, "too_many_listeners", f"This call has {MAX_LISTENERS} listeners, as many as may be; end one.")
+            self._listeners[call] += 1
             try:
-                peer, sdp = await self._answer(offer, playout)
-            except NoPortError as error:
-                raise Problem(503, "no_media_port", NO_PORT, retry_after_s=RETRY_AFTER_S) from error
-            except MediaError as error:
-                raise Problem(400, "invalid_offer", str(error), param="sdp") from error
+                peer, sdp = await self._answered(offer, playout)
+            except BaseException:
+                self._left(call)
+                raise
         listener_id = f"whep_{secrets.token_hex(12)}"
         self._by_id[listener_id] = _Listening(peer, client)
         self._tasks.start_alone(self._carry(listener_id, peer, call), "listener")
         headers = {"Location": f"/whep/{listener_id}", hdrs.CONTENT_TYPE: "application/sdp"}
         return web.Response(status=201, body=sdp.encode(), headers=headers)
+
+    async def _answered(self, offer: str, playout: Playout) -> tuple[ListenerPeer, str]:
+        try:
+            return await self._answer(offer, playout)
+        except NoPortError as error:
+            raise Problem(503, "no_media_port", NO_PORT, retry_after_s=RETRY_AFTER_S) from error
+        except MediaError as error:
+            raise Problem(400, "invalid_offer", str(error), param="sdp") from error
 
     async def _end(self, request: web.Request) -> web.Response:
         listener_id = request.match_info["id"]
@@ -97,4 +108,10 @@ class WhepPart:
                 await asyncio.wait((over, call), return_when=asyncio.FIRST_COMPLETED)
         finally:
             del self._by_id[listener_id]
+            self._left(call)
             await peer.close()
+
+    def _left(self, call: asyncio.Task[None]) -> None:
+        self._listeners[call] -= 1
+        if not self._listeners[call]:
+            del self._listeners[call]
