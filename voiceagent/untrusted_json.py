@@ -12,7 +12,9 @@ import msgspec
 MAX_LEVELS = 64
 """The most lists and objects within each other."""
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
-_NO_BRACKET = re.compile(r"[^\[\]{}]+")
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_AS_ONE_KIND = bytes.maketrans(b"{}", b"[]")
+_OPENS = ord("[")
 _Kind = TypeVar("_Kind")
 
 
@@ -43,9 +45,10 @@ def _shallow(data: str | bytes) -> str:
     """The text. Raises NestingError, and UnicodeDecodeError."""
     text = data if isinstance(data, str) else data.decode("utf-8-sig")
     if text.count("[") + text.count("{") > MAX_LEVELS:
-        level = 0
-        for sign in _NO_BRACKET.sub("", _STRING.sub("", text)):
-            level += 1 if sign in "[{" else -1
+        signs = _STRING.sub("", text).encode(errors="replace").translate(_AS_ONE_KIND, _NO_BRACKETS)
+        level = 1
+        for sign in signs.replace(b"[]", b""):  # without the innermost level, of which there may be much
+            level += 1 if sign == _OPENS else -1
             if level > MAX_LEVELS:
                 raise NestingError
     return text

@@ -40,7 +40,11 @@ class SocketCaller:
 
     async def __aenter__(self) -> SocketCaller:
         self._http = aiohttp.ClientSession()
-        await self.connect()
+        try:
+            await self.connect()
+        except BaseException:
+            await self._http.close()
+            raise
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
