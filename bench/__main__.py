@@ -29,6 +29,7 @@ BENCHMARKS = (
 """Modules of this package, in the order in which `make bench` runs them."""
 ON_REQUEST = (
     "attacks",
+    "bundled",
     "ears",
     "encoder",
     "held_out",

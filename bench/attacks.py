@@ -12,10 +12,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench.harness import Figure, at_least, at_most
 from tests.attacks.figures import FILE_VARIABLE
 from tests.attacks.honest import meet, percentile
 from tests.server_process import running_server
-from voiceagent.evaluation.check import Figure, at_least, at_most
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.latency.spans import Stage
 from voiceagent.resources import default_budgets_file

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.harness import Figure, at_most
 from bench.server import Server, running
+from models.train.espeak import Espeak
 from voiceagent.audio.levels import VoicedSpan
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.errors import MediaError
-from voiceagent.evaluation.check import Figure, at_most
-from voiceagent.evaluation.espeak import Espeak
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.latency.budgets import compare, distribution
 from voiceagent.latency.spans import Stage

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import msgspec
 
+from bench.harness import Figure, at_most
 from bench.long_talks import shortened
 from voiceagent.context.index import FolderIndex, index_file
 from voiceagent.conversation.history import Message
-from voiceagent.evaluation.check import Figure, at_most
 from voiceagent.latency.budgets import percentile
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.embedded.worker import EmbeddedOptions

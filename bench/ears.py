@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 import numpy as np
 
+from bench.harness import Figure, at_most
 from bench.stt.everyday import by_piper, by_telephone, sentences
 from bench.stt.gated import Judged, of_sounds, of_speech, sounds
 from bench.stt.speech import Spoken
 from bench.stt.spelling import word_errors
 from bench.transcription import Run, stream_run
-from voiceagent.evaluation.check import Figure, at_most
 from voiceagent.latency.budgets import percentile
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.whisper import WhisperEngine, create

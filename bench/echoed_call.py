@@ -15,7 +15,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.media.audio_cleaner import AudioCleaner, AudioCleaning
 from voiceagent.media.leg import InboundFrame
-from voiceagent.simulation.playout import VirtualClause
+from voiceagent.simulation.virtual_call import VirtualClause
 from voiceagent.stt.engine import SttEngine
 
 SENT_SAMPLES = SENT_HZ // 50

@@ -8,10 +8,10 @@ import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from bench.harness import Figure, at_most
 from bench.stt.encoders import PADDED, Heard, Padding, heard, load
 from bench.stt.everyday import Sentence, by_espeak, by_piper, by_telephone, sentences
 from bench.stt.speech import Spoken
-from voiceagent.evaluation.check import Figure, at_most
 from voiceagent.latency.budgets import percentile
 from voiceagent.models.registry import resolve
 from voiceagent.stt.short_whisper import ShortWhisper

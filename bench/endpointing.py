@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from bench import endpointing_demo
 from bench.curve_plot import Curve, plot
+from bench.harness import Figure, at_least, at_most
 from models.train.turns.fit_people import cross_validated, heard_people, known_before
 from models.train.turns.hear import Evidence, evidence, read_meanings
 from models.train.turns.people import FITTED, MEASURED
@@ -37,7 +38,6 @@ from models.train.turns.sweep import (
     rule_score,
     silences,
 )
-from voiceagent.evaluation.check import Figure, at_least, at_most
 from voiceagent.settings.agent import TurnSettings
 from voiceagent.turn_taking.endpoint_features import JUDGES, SURE, log_odds
 from voiceagent.turn_taking.endpoint_weights import ENDPOINTING_MANNERS

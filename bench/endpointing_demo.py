@@ -14,9 +14,9 @@ import numpy as np
 import webrtcvad
 from numpy.typing import NDArray
 
+from bench.harness import Figure
 from models.train.endpoint_hear import HeardPause, HeardTurn, bundled_whisper, hear_turn, spoken_turns
 from models.train.endpoint_score import Score, score
-from voiceagent.evaluation.check import Figure
 from voiceagent.settings.agent import TurnSettings
 from voiceagent.turn_taking.endpointing import WITHOUT_JUDGES, EndpointingDelays, EndpointModel
 from voiceagent.turn_taking.languages.en import ENGLISH

@@ -13,8 +13,7 @@ from pathlib import Path
 import msgspec
 import yaml
 
-from bench.harness import RESULTS_DIR, Result, number
-from voiceagent.evaluation.check import Figure
+from bench.harness import RESULTS_DIR, Figure, Result, number
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "figures.md"
 CHOICE = Path(__file__).with_suffix("").with_name("figures.yaml")

@@ -10,15 +10,15 @@ import random
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from bench.bundled.speech import held_out
 from bench.floor_curve import AUDIBLE_MS, AUDIBLE_SHARE, BRIEF_MS, STOP_P50_MS, STOP_P95_MS, Scored, draw, policies
 from bench.floor_people import people
+from bench.harness import Figure, at_least, at_most
 from bench.virtual_call import RATE_HZ, Overlap, Pcm, Remembered, SpokenOver, over_speech
+from models.train import not_speech
+from models.train.espeak import Espeak
 from models.train.overlap_sounds import Sound, sounds, trimmed, with_hiss
 from voiceagent.engines import load_stt
-from voiceagent.evaluation import not_speech, sudden_sounds
-from voiceagent.evaluation.check import Figure, at_least, at_most
-from voiceagent.evaluation.check_speech import held_out
-from voiceagent.evaluation.espeak import Espeak
 from voiceagent.latency.budgets import percentile
 from voiceagent.models.registry import profile
 from voiceagent.settings.agent import TurnSettings
@@ -99,7 +99,7 @@ def trials(seed: int = 0) -> Iterator[Sound]:
     rng = random.Random(seed)
     for kind, count in SILENT.items():
         for number in range(count):
-            sound = sudden_sounds.sudden_sound(kind, rng.randrange(2**31), RATE_HZ, peak=rng.uniform(0.1, 0.7))
+            sound = not_speech.sudden_sound(kind, rng.randrange(2**31), RATE_HZ, peak=rng.uniform(0.1, 0.7))
             yield Sound(kind, str(number), False, with_hiss(sound, rng))
     for kind in NOISES:
         for _ in range(NOISE_TRIALS):

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bench.floor_curve import STOP_P50_MS, STOP_P95_MS
+from bench.harness import Figure, at_most
 from bench.virtual_call import RATE_HZ, Overlap, Remembered, SpokenOver, over_speech
 from tests.people.people import Recording, recordings
 from voiceagent.engines import load_stt
-from voiceagent.evaluation.check import Figure, at_most
 from voiceagent.latency.budgets import percentile
 from voiceagent.models.registry import profile
 

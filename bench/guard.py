@@ -6,11 +6,11 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterable
-from importlib.resources import files
+from pathlib import Path
 
 import msgspec
 
-from voiceagent.evaluation.check import Figure, at_most
+from bench.harness import Figure, at_most
 from voiceagent.guard.checks import Guards, load_guards
 from voiceagent.guard.settings import GuardSettings, OutputRules
 from voiceagent.guard.window import OutputWindow, WindowCheck
@@ -62,7 +62,7 @@ def _rules() -> OutputRules:
 
 def _replies() -> list[str]:
     """Returns the lines of the held-out dialogues, by either side."""
-    lines = (files("voiceagent.models") / "held_out" / "lm.jsonl").read_bytes().splitlines()
+    lines = (Path(__file__).parent / "bundled" / "held_out" / "lm.jsonl").read_bytes().splitlines()
     messages = [message for line in lines for message in msgspec.json.decode(line)["messages"]]
     return sorted({message["content"] for message in messages if message["role"] in ("assistant", "user") and message["content"]})
 

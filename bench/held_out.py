@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.everyday_turns import EverydayTurn, everyday_turns
+from bench.harness import Figure, at_least, at_most, plain
 from bench.quiet import quiet_machine
 from bench.server import running
 from bench.trial import ask, greeted
 from voiceagent.client.caller import Caller
 from voiceagent.errors import MediaError
-from voiceagent.evaluation.check import Figure, at_least, at_most, plain
 from voiceagent.latency.budgets import percentile
 from voiceagent.latency.spans import Stage
 from voiceagent.store.address import local_store

@@ -16,16 +16,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.bundled.speech import held_out
 from bench.floor_curve import STOP_P50_MS, STOP_P95_MS
+from bench.harness import Figure, at_least, at_most
 from bench.marked_server import RATE_HZ, TONES_HZ
 from bench.server import Server, running
+from models.train.espeak import Espeak
 from voiceagent.audio.levels import dbfs
 from voiceagent.client.caller import AgentFrame, Caller
 from voiceagent.client.impairment import ImpairedRelay, Impairment
 from voiceagent.errors import MediaError
-from voiceagent.evaluation.check import Figure, at_least, at_most
-from voiceagent.evaluation.check_speech import held_out
-from voiceagent.evaluation.espeak import Espeak
 from voiceagent.latency.budgets import distribution
 
 SAID_RATE_HZ = 16_000

@@ -15,7 +15,6 @@ import numpy as np
 
 from voiceagent.call import Call
 from voiceagent.call.scope import AgentParts
-from voiceagent.capacity.settings import AdmissionSettings
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.conversation.history import Message
 from voiceagent.engines import Engines, load_stt
@@ -33,7 +32,7 @@ from voiceagent.server.calls.calls import StartCall
 from voiceagent.server.http.app import Service, make_app
 from voiceagent.server.http.run import serve
 from voiceagent.server.monitoring.metrics import Metrics
-from voiceagent.settings.agent import AgentConfig, TurnSettings
+from voiceagent.settings.agent import AdmissionSettings, AgentConfig, TurnSettings
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet

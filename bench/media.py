@@ -14,8 +14,8 @@ from collections.abc import Iterator
 
 import psutil
 
+from bench.harness import Figure, at_most
 from voiceagent.errors import MediaError
-from voiceagent.evaluation.check import Figure, at_most
 
 CALLS = 20
 SECONDS = 60.0

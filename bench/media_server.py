@@ -10,10 +10,10 @@ import numpy as np
 from aiohttp import web
 from numpy.typing import NDArray
 
+from models.train.espeak import Espeak
 from voiceagent.audio.format import PLAYED_HZ
 from voiceagent.audio.resample import resample
 from voiceagent.errors import MediaError
-from voiceagent.evaluation.espeak import Espeak
 from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 
 SPEECH = "I can look up your order, tell you the weather, or book a table for you. What would you like me to do first?"

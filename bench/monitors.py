@@ -11,11 +11,11 @@ from contextlib import asynccontextmanager
 import aiohttp
 
 from bench.calls import QUESTIONS, RATE_HZ, STEP_TIMEOUT_S, TURNS, TURNS_A_CALL, Measured, Speech, spoken
+from bench.harness import Figure, at_most
 from bench.server import Server, running
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.errors import MediaError
-from voiceagent.evaluation.check import Figure, at_most
 from voiceagent.latency.budgets import distribution
 from voiceagent.task_owner import TaskOwner
 

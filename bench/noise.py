@@ -9,14 +9,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from bench.bundled.speech import word_error_rate
 from bench.echo_path import Band, Echo
 from bench.echoed_call import EchoedCall, Reply, clauses_of
+from bench.harness import Figure, at_least, at_most, plain
 from bench.noise_cost import ECHO, cost
 from bench.noise_material import PARTS, RATE_HZ, Float, Material, Noises, Pcm, caller, spoken
 from bench.virtual_call import Overlap
+from models.train.telephone import telephone_band
 from voiceagent.audio.voice_processing import VoiceProcessor
-from voiceagent.evaluation.check import Figure, at_least, at_most, plain
-from voiceagent.evaluation.check_speech import telephone_band, word_error_rate
 from voiceagent.latency.budgets import percentile
 from voiceagent.media.audio_cleaner import NOTHING, AudioCleaning
 from voiceagent.models.registry import resolve

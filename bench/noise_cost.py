@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from bench.harness import Figure, at_most, plain
 from bench.noise_material import RATE_HZ
 from voiceagent.audio.voice_processing import VoiceProcessor
-from voiceagent.evaluation.check import Figure, at_most, plain
 from voiceagent.latency.budgets import percentile
 from voiceagent.media.audio_cleaner import AudioCleaner, AudioCleaning
 

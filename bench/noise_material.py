@@ -10,11 +10,11 @@ import numpy as np
 import soxr
 from numpy.typing import NDArray
 
+from bench.bundled.speech import held_out
 from bench.echo_path import SENT_HZ
+from models.train.espeak import Espeak
+from models.train.not_speech import coloured_noise, not_speech
 from voiceagent.audio.resample import resample
-from voiceagent.evaluation.check_speech import held_out
-from voiceagent.evaluation.espeak import Espeak
-from voiceagent.evaluation.not_speech import coloured_noise, not_speech
 from voiceagent.models.registry import resolve
 from voiceagent.tts.piper import PiperEngine
 

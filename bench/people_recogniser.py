@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from bench.harness import Figure, plain
 from bench.stt.encoders import LEAD_S, PADDED, Heard, Padding, heard, load
 from bench.stt.everyday import by_telephone
 from bench.stt.people_detector import detector_rows
@@ -15,7 +16,6 @@ from bench.stt.speech import RATE_HZ, Spoken
 from bench.stt.spelling import compared
 from bench.stt.streaming import Listener
 from tests.people.people import Recording, recordings
-from voiceagent.evaluation.check import Figure, plain
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.engine import SttEngine
 from voiceagent.stt.short_whisper import ShortWhisper

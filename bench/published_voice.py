@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 import psutil
 
+from bench.harness import Figure, at_most
 from bench.synthesis import CLAUSES, SENTENCES, likeness_rows, spoken
-from voiceagent.evaluation.check import Figure, at_most
 from voiceagent.latency.budgets import percentile
 from voiceagent.models.registry import resolve
 from voiceagent.tts.piper import PiperEngine, PiperOptions

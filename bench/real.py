@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 from bench.asked_calls import Asked, ask_at_once, speeches_of
 from bench.calls import INTERRUPTION, Measured, Speech, interrupt
+from bench.harness import Figure, at_least, at_most, plain
 from bench.peers.comparison import LONG_ANSWERS, QUESTIONS
 from bench.quiet import quiet_machine
 from bench.server import Server, running
-from voiceagent.evaluation.check import Figure, at_least, at_most, plain
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.latency.budgets import StageLimits, distribution, percentile
 from voiceagent.latency.spans import Stage

@@ -7,8 +7,8 @@ import argparse
 import time
 from collections.abc import Iterable
 
+from bench.harness import Figure, at_most
 from voiceagent.call.rules import rules_of
-from voiceagent.evaluation.check import Figure, at_most
 from voiceagent.resources import demo_agent_file
 from voiceagent.settings.agent import load_agent
 from voiceagent.simulation.call import EFFECTS, NOT_COMMITTED

@@ -17,11 +17,11 @@ import aiohttp
 import yaml
 
 from bench.calls import RATE_HZ, STEP_TIMEOUT_S, spoken
+from bench.harness import Figure, at_least, at_most
 from bench.server import Server, running
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.errors import MediaError
-from voiceagent.evaluation.check import Figure, at_least, at_most
 from voiceagent.latency.budgets import distribution
 from voiceagent.resources import demo_agent_file
 

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 
 from bench.asked_calls import STEP_TIMEOUT_S, Asked, ask_all, speeches_of
 from bench.calls import RATE_HZ, Speech
+from bench.harness import Figure, at_most
 from bench.peers.comparison import QUESTIONS
 from bench.real import BUNDLED
 from bench.server import Server, running
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.errors import MediaError
-from voiceagent.evaluation.check import Figure, at_most
 from voiceagent.latency.budgets import distribution
 
 PROFILE = "starter"

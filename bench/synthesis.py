@@ -21,8 +21,8 @@ import onnx
 import onnxruntime
 from numpy.typing import NDArray
 
+from bench.harness import Figure, at_least, at_most
 from voiceagent.errors import ModelError
-from voiceagent.evaluation.check import Figure, at_least, at_most
 from voiceagent.latency.budgets import percentile
 from voiceagent.resources import bundled_models_dir
 from voiceagent.tts.chunks import ChunkedSentence, ChunkedVoice, signal_to_noise_db

@@ -14,6 +14,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from bench.bundled import speech as bundled_speech
+from bench.bundled.speech import word_error_rate
+from bench.harness import Figure, at_most
 from bench.stt import peer_environment
 from bench.stt.batches import cost_of_eight, streams_at_once
 from bench.stt.decodes import Decode, LoggedExtractor, LoggedModel, Repeater
@@ -21,9 +24,6 @@ from bench.stt.shapes import SHAPES, WhisperShape, random_whisper
 from bench.stt.speech import RATE_HZ, Spoken, bundled_voice, held_out_voices, monologue, two_sentences
 from bench.stt.streaming import Listener, Streamed
 from bench.stt.word_latency import Shown, word_latencies
-from voiceagent.evaluation import check_speech
-from voiceagent.evaluation.check import Figure, at_most
-from voiceagent.evaluation.check_speech import word_error_rate
 from voiceagent.latency.budgets import percentile
 from voiceagent.models.registry import profile, resolve
 from voiceagent.settings.agent import TurnSettings
@@ -176,7 +176,7 @@ def _our_figures(run: Run, utterances: Sequence[Spoken]) -> Iterator[Figure]:
 
 def _offline(utterances: Sequence[Spoken]) -> float:
     """The word error rate of the same model on whole utterances, in one decode each."""
-    listener = check_speech.Listener(resolve("micro-whisper"))
+    listener = bundled_speech.Listener(resolve("micro-whisper"))
     quiet = np.zeros(RATE_HZ // 10, np.float32)
     heard = [listener.hear(np.concatenate([quiet, spoken.audio.astype(np.float32) / 32768, quiet])) for spoken in utterances]
     return word_error_rate([(spoken.text, text) for spoken, text in zip(utterances, heard, strict=True)])

@@ -26,8 +26,7 @@ from voiceagent.conversation import events as ev
 from voiceagent.guard.checks import load_guards
 from voiceagent.media.leg import InboundFrame
 from voiceagent.settings.agent import AgentConfig, PhraseSettings
-from voiceagent.simulation.playout import VirtualClause
-from voiceagent.simulation.virtual_call import VirtualCall
+from voiceagent.simulation.virtual_call import VirtualCall, VirtualClause
 from voiceagent.stt.engine import SttEngine
 from voiceagent.stt.hypothesis import Hypothesis
 from voiceagent.tools.toolset import ToolSet

@@ -18,12 +18,12 @@ from pathlib import Path
 import aiohttp
 import msgspec
 
+from bench.bundled.lm import demo_tools
+from bench.harness import Figure, at_most
 from bench.vllm_load import LONG_REPLY, Watch, calls_at_once, cancellations, conversation, deaths, engine, long_context
 from bench.vllm_server import CPU_ENVIRONMENT, VllmServer, installed, serving
 from bench.vllm_shapes import make_shape
 from voiceagent.errors import ConfigError
-from voiceagent.evaluation.check import Figure, at_most
-from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.latency.budgets import percentile
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.llm.servers.vllm import VllmEngine, VllmOptions

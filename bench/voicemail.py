@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bench.answering.greetings import Greeting, greetings
-from voiceagent.evaluation.check import Figure, at_least, at_most
+from bench.harness import Figure, at_least, at_most
 from voiceagent.latency.budgets import percentile
 from voiceagent.models.registry import resolve
 from voiceagent.stt.whisper import WhisperEngine, create

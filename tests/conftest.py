@@ -12,7 +12,6 @@ from hypothesis import settings as hypothesis_settings
 from numpy.typing import NDArray
 
 from tests.fakes import MakeService, Said, Switchboard
-from voiceagent.capacity.settings import AdmissionSettings
 from voiceagent.engines import load_tts
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.models.choice import PROFILE_VARIABLE
@@ -22,6 +21,7 @@ from voiceagent.server.access.key_ring import KeyRing
 from voiceagent.server.calls.admission import Admission
 from voiceagent.server.http.app import Service
 from voiceagent.server.monitoring.metrics import Metrics
+from voiceagent.settings.agent import AdmissionSettings
 from voiceagent.telephone.application import TelephonePart
 from voiceagent.telephone.sip.line import SipService
 from voiceagent.telephone.streams.lines import NO_TELEPHONE, Telephone

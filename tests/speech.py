@@ -7,7 +7,7 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.evaluation.espeak import Espeak
+from models.train.espeak import Espeak
 
 RATE_HZ = 16_000
 

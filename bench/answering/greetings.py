@@ -12,9 +12,9 @@ import soxr
 import yaml
 from numpy.typing import NDArray
 
-from voiceagent.evaluation.check_speech import telephone_band
-from voiceagent.evaluation.espeak import Espeak
-from voiceagent.evaluation.not_speech import coloured_noise
+from models.train.espeak import Espeak
+from models.train.not_speech import coloured_noise
+from models.train.telephone import telephone_band
 from voiceagent.models.registry import resolve
 from voiceagent.tts.piper import PiperEngine, PiperOptions
 

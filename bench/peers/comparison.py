@@ -16,6 +16,7 @@ from typing import Any
 
 from bench.calls import INTERRUPTION, spoken
 from bench.everyday_turns import EverydayTurn
+from bench.harness import Figure, at_least, at_most, plain
 from bench.held_out import Held, say_all
 from bench.peers.contestants import (
     DEFAULT,
@@ -34,7 +35,6 @@ from bench.quiet import quiet_machine
 from bench.stt.spelling import compared as same_spelling
 from bench.trial import Speech, ask, greeted, interrupt
 from voiceagent.errors import MediaError
-from voiceagent.evaluation.check import Figure, at_least, at_most, plain
 from voiceagent.latency.budgets import distribution
 
 NOTES = """

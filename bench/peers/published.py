@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from bench.asked_calls import speeches_of
 from bench.calls import INTERRUPTION
 from bench.everyday_turns import EverydayTurn, everyday_turns
+from bench.harness import Figure, at_most
 from bench.held_out import rows
 from bench.peers.comparison import LONG_ANSWERS, QUESTIONS, Tally, compared, of_one
 from bench.peers.contestants import OURS, Entry
 from bench.peers.environment import pipecat_version
-from voiceagent.evaluation.check import Figure, at_most
 from voiceagent.latency.budgets import distribution
 from voiceagent.models.registry import require
 

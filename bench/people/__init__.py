@@ -9,12 +9,12 @@ import asyncio
 import signal
 from collections.abc import Iterator, Sequence
 
+from bench.harness import Figure, plain
 from bench.people.contestants import Contestant, contestants
 from bench.people.conversation import Found, converse
 from bench.people.figures import short_rows, turn_rows, write_turns
 from bench.people.material import Spoken, calls, even, short_utterances, turns
 from bench.quiet import quiet_machine
-from voiceagent.evaluation.check import Figure, plain
 from voiceagent.models.registry import require
 
 __all__ = ["NOTES", "measure", "result_name"]

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.harness import Figure, at_least, at_most, plain
 from bench.held_out import interval
 from bench.people.contestants import Contestant
 from bench.people.conversation import Found, Heard
-from voiceagent.evaluation.check import Figure, at_least, at_most, plain
 from voiceagent.latency.budgets import percentile
 
 MOST_CUT_PERCENT = {"brisk": 17.0, "balanced": 11.0}

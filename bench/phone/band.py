@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.harness import Figure, plain
 from bench.stt.everyday import by_piper, sentences
 from bench.stt.speech import Spoken
 from bench.stt.spelling import word_errors
 from bench.trial import SAID_DBFS
+from models.train.telephone import telephone_speech
 from voiceagent.audio import g711
 from voiceagent.audio.key_tones import HIGH_HZ, LOW_HZ, is_key_tone
 from voiceagent.audio.levels import first_audible_sample
 from voiceagent.engines import load_tts
-from voiceagent.evaluation.check import Figure, plain
-from voiceagent.evaluation.check_speech import telephone_speech
 from voiceagent.latency.budgets import percentile
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.whisper import WhisperEngine, create

@@ -6,9 +6,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
+from bench.harness import Figure
 from bench.phone import band, keys, load, turns
 from bench.quiet import quiet_machine
-from voiceagent.evaluation.check import Figure
 
 NOTES = """
 Server, Janus, kamailio, SIPp and the telephones share the machine's cores. SIPp makes the calls by SIP, through kamailio as the

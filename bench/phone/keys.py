@@ -9,11 +9,11 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from bench.harness import Figure, at_least, at_most
 from bench.phone.line import Line, all_ended, kept_calls, line
 from tests.kept_calls import latest_log
 from tests.telephone.sip_parts import HOST, phone
 from voiceagent.conversation import events as ev
-from voiceagent.evaluation.check import Figure, at_least, at_most
 
 NAMES = ("alice", "carol", "dave", "erin")
 KEYS = 1000

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 from bench.asked_calls import cpu_s
 from bench.calls import RATE_HZ, Speech, spoken
+from bench.harness import Figure, at_least, at_most, plain
 from bench.media import latest_wake_up
 from bench.phone.line import line
 from bench.phone.packets import Packets
 from bench.phone.rtp import RtpPhone
 from bench.phone.sipp import sipp_calls
-from voiceagent.evaluation.check import Figure, at_least, at_most, plain
 from voiceagent.latency.budgets import percentile
 
 CALLS = 20

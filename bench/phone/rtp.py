@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from models.train.telephone import telephone_speech
 from voiceagent.audio import g711
 from voiceagent.audio.levels import VoicedTimeline
-from voiceagent.evaluation.check_speech import telephone_speech
 
 RATE_HZ = 8_000
 FRAME_MS = 20

@@ -11,11 +11,11 @@ import aiohttp
 import numpy as np
 from numpy.typing import NDArray
 
+from models.train.telephone import telephone_speech
 from tests.telephone.peers import Peer
 from voiceagent.audio.format import PHONE_HZ
 from voiceagent.audio.levels import VoicedTimeline
 from voiceagent.audio.resample import resample
-from voiceagent.evaluation.check_speech import telephone_speech
 
 FRAME_MS = 20
 PATIENCE_S = 30.0

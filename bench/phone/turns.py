@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 from bench.asked_calls import speeches_of
+from bench.harness import Figure, at_least, at_most, plain
 from bench.interruptions import utterances_of_voices
 from bench.phone.line import VENDOR, Line, all_ended, kept_calls, line
 from bench.phone.rtp import RtpPhone
@@ -19,7 +20,6 @@ from bench.trial import QUIET_MS, Leg, Speech, Stop, Turn, ask, interrupt
 from tests.kept_calls import latest_log
 from voiceagent.client.caller import Caller
 from voiceagent.conversation import actions as act
-from voiceagent.evaluation.check import Figure, at_least, at_most, plain
 from voiceagent.latency.budgets import percentile
 
 Ran = tuple[str, dict[str, object]]

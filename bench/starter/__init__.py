@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import msgspec
 
+from bench.harness import Figure, at_least
 from bench.starter.cases import Agent, Turn, agents
 from bench.starter.judging import Verdict, judge_absent, judge_calls, judge_fact, values_heard
 from bench.starter.speech import Listener
 from bench.starter.talk import Answer, Talk
 from bench.starter.transcript import transcript
 from voiceagent.engines import grounded
-from voiceagent.evaluation.check import Figure, at_least
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.embedded.worker import EmbeddedOptions
 from voiceagent.llm.engine import LlmEngine, LlmSession

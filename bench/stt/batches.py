@@ -14,10 +14,10 @@ import ctranslate2
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.harness import Figure
 from bench.stt.shapes import END_OF_TEXT, MEL_BANDS, SHAPES, START, random_whisper
 from bench.stt.speech import Spoken
 from bench.stt.streaming import Listener
-from voiceagent.evaluation.check import Figure
 from voiceagent.stt.hypothesis import DecodeWindow, Hypothesis
 from voiceagent.stt.whisper import WhisperEngine
 

@@ -15,8 +15,8 @@ import yaml
 from numpy.typing import NDArray
 
 from bench.stt.speech import RATE_HZ, Spoken
-from voiceagent.evaluation.check_speech import telephone_band
-from voiceagent.evaluation.espeak import Espeak
+from models.train.espeak import Espeak
+from models.train.telephone import telephone_band
 from voiceagent.tts.piper import PiperEngine, PiperOptions
 
 SEED = 7

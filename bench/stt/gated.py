@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.stt.speech import RATE_HZ, Spoken
-from voiceagent.evaluation import not_speech, sudden_sounds
+from models.train import not_speech
 from voiceagent.stt.decoder import BatchDecoder
 from voiceagent.stt.gates import GateLimits, rejection
 from voiceagent.stt.hypothesis import DecodeWindow, Hypothesis
@@ -37,9 +37,9 @@ def sounds(seed: int, each: int) -> Iterator[NDArray[np.float32]]:
     for number, kind in enumerate(not_speech.KINDS):
         for variant, (level_db, seconds) in enumerate(itertools.product(LEVELS_DB, SECONDS)):
             yield not_speech.not_speech(kind, seed + 100 * number + variant, seconds, level_db)
-    for kind in sudden_sounds.KINDS:
+    for kind in not_speech.SUDDEN_KINDS:
         for variant in range(each):
-            yield np.pad(sudden_sounds.sudden_sound(kind, seed + variant), (RATE_HZ // 10, RATE_HZ // 5))
+            yield np.pad(not_speech.sudden_sound(kind, seed + variant), (RATE_HZ // 10, RATE_HZ // 5))
 
 
 def of_sounds(decoder: BatchDecoder, audios: Sequence[NDArray[np.float32]]) -> list[Judged]:

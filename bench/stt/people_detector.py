@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.harness import Figure, plain
 from bench.stt.everyday import by_telephone
 from bench.stt.speech import RATE_HZ, Spoken
 from tests.people.people import Recording, recordings
 from voiceagent.audio.format import HEARD_FRAME_SAMPLES
-from voiceagent.evaluation.check import Figure, plain
 from voiceagent.vad.detector import SpeechDetector, SpeechOnset
 
 LEAD_MS, END_MS, STEP_MS, FRAME_MS = 500.0, 700.0, 10, 20.0

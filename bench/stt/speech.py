@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from models.train import domain
 from models.train.domain import Unit
+from models.train.espeak import Espeak
 from models.train.stt_corpus import Clip, Label
 from models.train.stt_speak import HELD_OUT_VARIANTS, Speaker, piper_speaker, spoken_words, unit_spans
-from voiceagent.evaluation.espeak import Espeak
 from voiceagent.models.registry import resolve
 
 RATE_HZ = 16_000

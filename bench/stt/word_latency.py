@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from voiceagent.evaluation.check_speech import normalised
+from bench.bundled.speech import normalised
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,12 +26,12 @@ from numpy.typing import NDArray
 
 from bench.starter.transcript import transcript
 from models.train.adapter_prompt import prompt_text
+from models.train.telephone import telephone_band
 from models.train.tools.conversations import example
 from models.train.tools.hearing import heard
 from models.train.tools.played import played
 from models.train.tools.talk import Message
 from voiceagent.audio.resample import resample
-from voiceagent.evaluation.check_speech import telephone_band
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.stream import UtteranceTranscriber
 from voiceagent.stt.whisper import WhisperEngine, WhisperOptions

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.train.endpoint_turns import Part, Turn
+from models.train.not_speech import coloured_noise
 from models.train.stt_speak import HELD_OUT_VARIANTS, Speaker, through_opus, trained_variants
-from voiceagent.evaluation.not_speech import coloured_noise
 
 RATE_HZ = 16_000
 SAMPLES_PER_MS = 16

@@ -1,8 +1,8 @@
-"""Draws the fixed list that `voiceagent models check` measures the language model on: requests, alone and in turn 2 to 4 of a
+"""Draws the fixed list that `python -m bench bundled` measures the language model on: requests, alone and in turn 2 to 4 of a
 dialogue, whose slot values no training has seen together (`domain.is_held_out`), each with the tool call that is right. The
 list is committed; it is drawn anew only when the domain changes.
 
-    python -m models.train.lm_held_out --out voiceagent/evaluation/held_out/lm.jsonl
+    python -m models.train.lm_held_out --out bench/bundled/held_out/lm.jsonl
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from models.train import not_speech
+from models.train.espeak import Espeak
 from models.train.stt_speak import trained_variants
-from voiceagent.evaluation import not_speech, sudden_sounds
-from voiceagent.evaluation.espeak import Espeak
 
 RATE_HZ = 16_000
 HISS_DB = -65.0
@@ -58,9 +58,9 @@ class Sound:
 def sounds(seed: int, spoken: int, noises: int) -> Iterator[Sound]:
     """So many spoken sounds of each kind, and so many of each noise."""
     rng = random.Random(f"tune {seed}")
-    for kind in sudden_sounds.KINDS:
+    for kind in not_speech.SUDDEN_KINDS:
         for _ in range(noises):
-            burst = sudden_sounds.sudden_sound(kind, rng.randrange(2**31), RATE_HZ, peak=rng.uniform(0.1, 0.7))
+            burst = not_speech.sudden_sound(kind, rng.randrange(2**31), RATE_HZ, peak=rng.uniform(0.1, 0.7))
             yield Sound(kind, "", False, with_hiss(burst, rng))
     for kind in NOISES:
         for _ in range(noises):

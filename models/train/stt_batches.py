@@ -18,11 +18,11 @@ from faster_whisper.feature_extractor import FeatureExtractor
 from tokenizers import Tokenizer
 from torch import Tensor
 
+from models.train.not_speech import KINDS, coloured_noise, not_speech
 from models.train.stt_corpus import SAMPLE_RATE_HZ, Clip
 from models.train.stt_model import HOP_SAMPLES, MAX_POSITIONS, MEL_BANDS, POSITION_SAMPLES
 from models.train.stt_tokenizer import END_OF_TEXT, FIRST_TIMESTAMP, NO_SPEECH, NO_TIMESTAMPS, START, TIMESTAMPS
-from voiceagent.evaluation.check_speech import telephone_band
-from voiceagent.evaluation.not_speech import KINDS, coloured_noise, not_speech
+from models.train.telephone import telephone_band
 
 IGNORED = -100
 _PARTIAL_SHARE = 0.15

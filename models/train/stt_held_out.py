@@ -1,8 +1,8 @@
-"""Draws the fixed list that `voiceagent models check` measures speech models on: sentences whose slot values no training has
+"""Draws the fixed list that `python -m bench bundled` measures speech models on: sentences whose slot values no training has
 seen together (`domain.is_held_out`), espeak-ng voices to speak them in, and seeds of sounds that are not speech. The list is
 committed; it is drawn anew only when the domain changes.
 
-    python -m models.train.stt_held_out --out voiceagent/evaluation/held_out/speech.jsonl
+    python -m models.train.stt_held_out --out bench/bundled/held_out/speech.jsonl
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import random
 from pathlib import Path
 
 from models.train import domain
+from models.train.not_speech import KINDS
 from models.train.stt_speak import HELD_OUT_VARIANTS, spoken_words, trained_variants
-from voiceagent.evaluation.not_speech import KINDS
 
 SENTENCES, VOICES, TELEPHONE, BUNDLED_VOICE, EACH_KIND = 200, 150, 150, 100, 20
 _TRAINED_ACCENTS = ["en-us", "en-us", "en-us", "en", "en-us-nyc", "en-gb-scotland", "en-029"]

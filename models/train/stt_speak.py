@@ -27,10 +27,10 @@ import soxr
 
 from models.train import domain
 from models.train.domain import Unit
+from models.train.espeak import Espeak, SynthesisedText, variants
 from models.train.general_english import plain_sentence, word_salad
 from models.train.short_turns import short_turn
 from models.train.stt_corpus import SAMPLE_RATE_HZ, Clip, Label, write_shard
-from voiceagent.evaluation.espeak import Espeak, SynthesisedText, variants
 
 HELD_OUT_VARIANTS = ("f4", "m5", "Alicia", "Michael", "victor", "steph2")
 _UNFIT = {"whisper", "whisperf", "croak", "UniRobot", "Demonic", "kaukovalta", "fast", "anikaRobot", "Tweaky", "Storm"}

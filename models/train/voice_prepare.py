@@ -24,9 +24,9 @@ from piper.phoneme_ids import phonemes_to_ids
 from piper.phonemize_espeak import EspeakPhonemizer
 
 from models.train import domain
+from models.train.espeak import Espeak, PhonemeMark
 from models.train.general_english import general_text
 from models.train.voice_model import APERIODICITY_BANDS_HZ, CEPSTRA, FFT_SIZE, HOP_SAMPLES, SAMPLE_RATE_HZ
-from voiceagent.evaluation.espeak import Espeak, PhonemeMark
 
 VOICE = "en-us"
 _SILENT = " ,.?!:;"

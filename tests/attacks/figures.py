@@ -7,7 +7,7 @@ import os
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from voiceagent.evaluation.check import Figure, at_least, at_most
+from bench.harness import Figure, at_least, at_most
 
 FILE_VARIABLE = "ATTACK_FIGURES"
 """Names the file to which each figure is added, a line of JSON each."""

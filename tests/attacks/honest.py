@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from models.train.espeak import Espeak
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.errors import MediaError
-from voiceagent.evaluation.espeak import Espeak
 from voiceagent.media.rtp import RtpPacket
 
 RATE_HZ = 16_000

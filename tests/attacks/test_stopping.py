@@ -149,7 +149,7 @@ def test_a_signal_while_the_engines_are_loaded_ends_the_process_in_time(tmp_path
 STUCK = """
 import asyncio, time
 from contextlib import asynccontextmanager
-from voiceagent.capacity.settings import AdmissionSettings
+from voiceagent.settings.agent import AdmissionSettings
 from voiceagent.server.calls.admission import Admission
 from voiceagent.server.http.app import Service, make_app
 from voiceagent.server.monitoring.metrics import Metrics

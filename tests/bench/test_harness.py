@@ -1,8 +1,7 @@
 import json
 from pathlib import Path
 
-from bench.harness import markdown, result, write
-from voiceagent.evaluation.check import Figure, at_most
+from bench.harness import Figure, at_most, markdown, result, write
 
 
 def test_a_result_is_written_in_the_one_schema(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.harness import Figure
 from bench.people import by_band
 from bench.people.contestants import AS_SHIPPED, Contestant, agent
 from bench.people.conversation import Found, Heard, converse
@@ -14,7 +15,6 @@ from bench.people.material import BROWSER, TELEPHONE, TURNS_A_CALL, Spoken, call
 from tests.people.people import RATE_HZ, recordings
 from tests.server_process import running_server
 from voiceagent.client.caller import Caller
-from voiceagent.evaluation.check import Figure
 
 PATIENT = Contestant("voiceagent, patient", "", Caller, "patient")
 BALANCED = Contestant("voiceagent, balanced", "", Caller, "balanced")

@@ -6,8 +6,18 @@ import dataclasses
 
 import pytest
 
-from voiceagent.capacity.accelerators import Accelerator, accelerator, accelerators
-from voiceagent.capacity.plan import Behaviour, CapacityPlan, Limit, Machine, SpeechCost, check_behaviour, plan
+from voiceagent.capacity.plan import (
+    Accelerator,
+    Behaviour,
+    CapacityPlan,
+    Limit,
+    Machine,
+    SpeechCost,
+    accelerator,
+    accelerators,
+    check_behaviour,
+    plan,
+)
 from voiceagent.capacity.shape import find_model
 from voiceagent.errors import ConfigError
 from voiceagent.latency.budgets import StageLimits

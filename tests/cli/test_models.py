@@ -8,7 +8,6 @@ import pytest
 from tests.cli.conftest import Outcome
 from tests.models.hub import REVISION, Hub, running
 from voiceagent.cli import models as models_command
-from voiceagent.evaluation.check import at_least, at_most
 from voiceagent.models import registry as registry_module
 from voiceagent.models.model import Model, ModelFile
 from voiceagent.models.registry import Registry
@@ -96,17 +95,3 @@ def test_pull_wants_models_or_a_profile_and_not_both(voiceagent: Run) -> None:
     outcome = voiceagent("models", "pull", "hal")
     assert outcome.code == 2
     assert "no model 'hal'" in outcome.err
-
-
-def test_check_prints_every_figure_and_fails_on_a_missed_one(voiceagent: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    figures = {"stt": (at_most("word error rate", 7.5, 8, "%"),), "voice": (), "lm": (at_least("right tool", 99.0, 100, "%"),)}
-    monkeypatch.setattr(models_command, "check", lambda part: figures[part])
-    outcome = voiceagent("models", "check")
-    assert outcome.code == 1
-    assert "word error rate" in outcome.out
-    assert outcome.err.endswith("missed: right tool\n")
-    good = voiceagent("models", "check", "--only", "stt", "--json")
-    assert good.code == 0
-    assert json.loads(good.out)["stt"][0] == {
-        "name": "word error rate", "value": 7.5, "unit": "%", "target": "≤ 8", "ok": True
-    }  # fmt: skip

@@ -7,8 +7,7 @@ from typing import Any
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.rules import Rules
-from voiceagent.simulation.playout import FRAME_MS, VirtualClause
-from voiceagent.simulation.virtual_call import Record, VirtualCall
+from voiceagent.simulation.virtual_call import FRAME_MS, Record, VirtualCall, VirtualClause
 from voiceagent.turn_taking.pause import Prosody
 
 WORD_MS = 200.0

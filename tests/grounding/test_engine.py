@@ -8,9 +8,9 @@ from contextlib import aclosing
 
 import pytest
 
+from bench.bundled.lm import demo_tools
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.engines import load_llm
-from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.grounding.engine import GroundedEngine
 from voiceagent.grounding.english import ENGLISH
 from voiceagent.grounding.limits import ModelLimits

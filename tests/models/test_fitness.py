@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from bench.bundled.lm import demo_tools
 from models.train import lm_replies
 from voiceagent.context.settings import ContextEntry
-from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.models.fitness import unfit
 from voiceagent.models.registry import registry
 from voiceagent.resources import demo_agent_file

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from bench.bundled.speech import normalised
 from tests.real.conftest import Said
 from tests.server_process import ServerProcess
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue, Exchange
-from voiceagent.evaluation.check_speech import normalised
 
 GREETING = "Hello, how can I help you?"
 REQUESTS = {

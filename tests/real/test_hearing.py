@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import jiwer
 
+from bench.bundled.speech import normalised
 from tests.real.conftest import Said
 from tests.server_process import ServerProcess
 from voiceagent.client.caller import Caller, ReceivedEvent
 from voiceagent.client.dialogue import Dialogue
-from voiceagent.evaluation.check_speech import normalised
 
 SENTENCES = (
     "Could you tell me when the next train leaves?",

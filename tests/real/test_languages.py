@@ -16,6 +16,7 @@ import pytest
 import yaml
 from numpy.typing import NDArray
 
+from models.train.espeak import Espeak
 from tests import speech
 from tests.kept_calls import latest_log
 from tests.real.models import published
@@ -23,7 +24,6 @@ from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.conversation import actions as act
-from voiceagent.evaluation.espeak import Espeak
 from voiceagent.stt.whisper import WhisperEngine, WhisperOptions
 from voiceagent.turn_taking.language import bare_words
 

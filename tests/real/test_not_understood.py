@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from models.train.not_speech import SUDDEN_KINDS, sudden_sound
 from tests.kept_calls import latest_log
 from tests.people.muffled import muffled
 from tests.people.people import RATE_HZ, recordings
@@ -18,7 +19,6 @@ from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller, ReceivedEvent
 from voiceagent.client.dialogue import QUIET_MS, Dialogue
 from voiceagent.conversation.machine import replay
-from voiceagent.evaluation.sudden_sounds import KINDS, sudden_sound
 from voiceagent.turn_taking.languages import LANGUAGES
 
 SAYINGS = LANGUAGES["en"].sayings
@@ -82,7 +82,7 @@ async def test_a_caller_not_understood_is_told_twice_then_asked_whether_they_are
 
 
 def sudden_sounds() -> list[NDArray[np.int16]]:
-    return [(sudden_sound(kind, 1) * 32767).astype(np.int16) for kind in KINDS]
+    return [(sudden_sound(kind, 1) * 32767).astype(np.int16) for kind in SUDDEN_KINDS]
 
 
 def rooms() -> list[NDArray[np.int16]]:

@@ -14,9 +14,9 @@ from bench.stt.everyday import by_telephone
 from bench.stt.speech import Spoken
 from bench.stt.spelling import compared, word_errors
 from bench.stt.streaming import Listener
+from models.train.telephone import telephone_band
 from tests.people.people import RATE_HZ, Recording, recordings
 from tests.real.models import published
-from voiceagent.evaluation.check_speech import telephone_band
 from voiceagent.models.registry import profile
 from voiceagent.stt.gates import says_all_twice
 from voiceagent.stt.stable import bare

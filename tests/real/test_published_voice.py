@@ -12,9 +12,9 @@ import pytest
 import soxr
 from numpy.typing import NDArray
 
+from bench.bundled.speech import normalised
 from tests.real.models import published
 from voiceagent.conversation.events import SpokenWord
-from voiceagent.evaluation.check_speech import normalised
 from voiceagent.stt.decoder import BatchDecoder
 from voiceagent.stt.hypothesis import DecodeWindow
 from voiceagent.stt.short_whisper import ShortWhisper

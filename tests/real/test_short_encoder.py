@@ -13,10 +13,10 @@ import pytest
 import soxr
 from numpy.typing import NDArray
 
+from bench.bundled.speech import word_error_rate
+from models.train.not_speech import not_speech
 from tests.real.models import published
 from voiceagent.errors import ConfigError
-from voiceagent.evaluation.check_speech import word_error_rate
-from voiceagent.evaluation.not_speech import not_speech
 from voiceagent.models.registry import profile
 from voiceagent.stt.decoder import SHORTEST_LIMIT_TOKENS, BatchDecoder
 from voiceagent.stt.gates import ends_in_a_loop

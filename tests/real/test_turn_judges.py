@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from bench.bundled.lm import demo_tools
 from tests.real.models import published
 from tests.turn_judges.glides import GLIDES, Glide
 from voiceagent.conversation.history import Message
-from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.embedded.worker import EmbeddedOptions
 from voiceagent.turn_judges.judge import JudgedPause

@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from voiceagent.capacity.settings import AdmissionSettings, QueueSettings
 from voiceagent.errors import ConfigError
 from voiceagent.llm.engine import KvCapacity
 from voiceagent.server.calls.admission import Admission
 from voiceagent.server.http.problems import Problem
 from voiceagent.server.monitoring.metrics import Metrics
+from voiceagent.settings.agent import AdmissionSettings, QueueSettings
 
 
 def admission(max_calls: int = 1, *, length: int = 0, wait_s: float = 60, kv_tokens: int = 0, context: int = 8192) -> Admission:

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes import SilentLeg, Switchboard
-from voiceagent.capacity.settings import AdmissionSettings, QuotaSettings
 from voiceagent.errors import ConfigError
 from voiceagent.server.access.key_file import MAX_KEYS, KeyFile, KeyLimits, KeyUses
 from voiceagent.server.access.key_ring import KeyRing
@@ -21,6 +20,7 @@ from voiceagent.server.calls.calls import Calls
 from voiceagent.server.calls.quotas import Client, Quotas
 from voiceagent.server.http.problems import Problem
 from voiceagent.server.monitoring.metrics import Metrics
+from voiceagent.settings.agent import AdmissionSettings, QuotaSettings
 
 
 @pytest.fixture

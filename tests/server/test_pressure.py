@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
-from voiceagent.capacity.settings import AdmissionSettings
 from voiceagent.server.calls.admission import CARRIED_ANYWAY, MAX_YOUNG, Admission
 from voiceagent.server.calls.pressure import BUSY_LIMIT, LAG_LIMIT_MS, WINDOW_BEATS, Beat, Pressure
 from voiceagent.server.http.problems import Problem
 from voiceagent.server.monitoring.metrics import Metrics
+from voiceagent.settings.agent import AdmissionSettings
 
 
 def after(beat: Beat, beats: int = WINDOW_BEATS) -> Pressure:

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from voiceagent.capacity.settings import QuotaSettings
 from voiceagent.server.calls.quotas import Client, Place, Quotas
 from voiceagent.server.http.problems import Problem
+from voiceagent.settings.agent import QuotaSettings
 
 ONE, OTHER = Client("key 1"), Client("key 2")
 

@@ -13,7 +13,6 @@ from aiohttp.test_utils import TestClient, TestServer
 from yarl import URL
 
 from tests.fakes import MakeService, Switchboard
-from voiceagent.capacity.settings import AdmissionSettings, QueueSettings
 from voiceagent.errors import ConfigError, ModelError
 from voiceagent.latency.spans import Span, Stage, TurnReport
 from voiceagent.media.webrtc.ice import IceServers, IceSettings
@@ -21,6 +20,7 @@ from voiceagent.server.access.key_ring import KeyRing, is_loopback
 from voiceagent.server.http.app import READINESS, make_app
 from voiceagent.server.http.run import serve
 from voiceagent.server.monitoring.metrics import Metrics
+from voiceagent.settings.agent import AdmissionSettings, QueueSettings
 
 SDP = {"Content-Type": "application/sdp"}
 OFFER = "v=0\r\noffer\r\n"

@@ -8,9 +8,9 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation.machine import replay
 from voiceagent.conversation.rules import EndpointingRules, Phrases, Rules, SpeculationRules
 from voiceagent.simulation.call import COMMITTED, EFFECTS
-from voiceagent.simulation.playout import SimulatedPlayout
 from voiceagent.simulation.run import simulate, simulate_one, with_tools
 from voiceagent.simulation.tally import Tally
+from voiceagent.simulation.virtual_call import SimulatedPlayout
 from voiceagent.turn_taking.endpointing import EndpointModel
 
 RULES = Rules(

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from models.train.espeak import Espeak
 from tests.speech import RATE_HZ, frames, said, silence
-from voiceagent.evaluation.espeak import Espeak
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.engine import StreamOptions
 from voiceagent.stt.gates import GateLimits

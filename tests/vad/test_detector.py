@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from models.train.telephone import telephone_speech
 from tests.speech import frames, noise, said, silence, tone
 from voiceagent.audio import g711
-from voiceagent.evaluation.check_speech import telephone_speech
 from voiceagent.telephone.codec import PhoneDecoder
 from voiceagent.telephone.messages import AudioFormat
 from voiceagent.vad.detector import DetectorOptions, SpeechDetector, SpeechOnset, SpeechProgress

@@ -11,11 +11,11 @@ from contextlib import aclosing
 import pytest
 import pytest_asyncio
 
+from bench.bundled.lm import demo_tools
 from bench.vllm_server import BLOCK_TOKENS, CONTEXT_TOKENS, CPU_ENVIRONMENT
 from tests.unmarked_process import output
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
-from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText, Lull, Urgency
 from voiceagent.llm.servers.vllm import VllmEngine, VllmOptions

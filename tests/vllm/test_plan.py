@@ -7,15 +7,14 @@ import re
 import aiohttp
 
 from bench.vllm_server import BLOCK_TOKENS, CONTEXT_TOKENS, CPU_ENVIRONMENT, VllmServer
-from voiceagent.capacity.accelerators import Accelerator
-from voiceagent.capacity.plan import Behaviour, Machine, SpeechCost, plan
-from voiceagent.capacity.settings import AdmissionSettings
+from voiceagent.capacity.plan import Accelerator, Behaviour, Machine, SpeechCost, plan
 from voiceagent.capacity.shape import find_model, kv_bits
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.llm.servers.openai import OpenAiEngine
 from voiceagent.resources import bundled_models_dir, default_budgets_file
 from voiceagent.server.calls.admission import Admission
 from voiceagent.server.monitoring.metrics import Metrics
+from voiceagent.settings.agent import AdmissionSettings
 
 
 async def test_the_planned_cache_is_the_one_that_vllm_makes(vllm_server: VllmServer, engine: OpenAiEngine) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from bench.bundled.lm import demo_tools
 from bench.vllm_server import MODEL, VllmServer
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
-from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.llm.chat.prompt import ChatPrompt
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText, Lull, TokenCount

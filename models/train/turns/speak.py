@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from models.train.endpoint_speak import SpokenTurn, speak_turn
 from models.train.endpoint_turns import Turn
+from models.train.espeak import Espeak
 from models.train.stt_corpus import SAMPLE_RATE_HZ, Clip, Label
 from models.train.stt_speak import HELD_OUT_VARIANTS, Speaker, Units, spoken_words, trained_variants, unit_spans
+from models.train.telephone import telephone_band
 from models.train.turns.lengthen import lengthened
 from models.train.turns.patterns import Part
-from voiceagent.evaluation.check_speech import telephone_band
-from voiceagent.evaluation.espeak import Espeak
 
 Line: TypeAlias = Literal["wide", "telephone"]
 WORDS_PER_MINUTE = {"slow": 140, "usual": 175, "fast": 215}

@@ -11,12 +11,12 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from voiceagent.capacity.settings import AdmissionSettings
 from voiceagent.errors import ConfigError
 from voiceagent.llm.engine import KvCapacity
 from voiceagent.server.calls.pressure import Pressure
 from voiceagent.server.http.problems import Problem
 from voiceagent.server.monitoring.metrics import Metrics
+from voiceagent.settings.agent import AdmissionSettings
 from voiceagent.task_owner import TaskOwner
 
 log = logging.getLogger(__name__)

@@ -14,12 +14,12 @@ from typing import Literal
 
 from aiohttp import web
 
-from voiceagent.capacity.settings import QuotaSettings
 from voiceagent.json_types import JsonObject
 from voiceagent.server.access.client_secrets import IssuedSecret
 from voiceagent.server.access.key_file import NO_LIMITS, KeyKind, KeyLimits
 from voiceagent.server.calls.sliding_window import SlidingWindow
 from voiceagent.server.http.problems import Problem
+from voiceagent.settings.agent import QuotaSettings
 from voiceagent.token_bucket import TokenBucket
 
 

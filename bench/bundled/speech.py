@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
 
 import jiwer
@@ -16,49 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import soxr
 
-from voiceagent.audio.format import HEARD_HZ, PHONE_HZ
+from bench.harness import Figure, at_least, at_most
+from models.train.espeak import Espeak
+from models.train.not_speech import not_speech
+from models.train.telephone import telephone_band
+from voiceagent.audio.format import HEARD_HZ
 from voiceagent.errors import ModelError
-from voiceagent.evaluation.check import Figure, at_least, at_most
-from voiceagent.evaluation.espeak import Espeak
-from voiceagent.evaluation.not_speech import not_speech
-from voiceagent.models.registry import resolve
 from voiceagent.stt.short_whisper import ShortWhisper
-
-_PASS_HZ = (300.0, 3400.0)
-_EDGE_HZ = 150.0
-_MU = 255.0
-
-
-def _band_limited(audio: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    spectrum = np.fft.rfft(audio)
-    hz = np.fft.rfftfreq(len(audio), 1 / PHONE_HZ)
-    low, high = _PASS_HZ
-    gain = np.interp(hz, [low - _EDGE_HZ, low, high, high + _EDGE_HZ], [0.003, 1.0, 1.0, 0.003])
-    return np.asarray(np.fft.irfft(spectrum * gain, len(audio)), dtype=np.float32)
-
-
-def _mu_law(audio: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    loud = np.clip(audio, -1, 1)
-    code = np.round((np.sign(loud) * np.log1p(_MU * np.abs(loud)) / np.log1p(_MU) + 1) * 127.5)
-    companded = code / 127.5 - 1
-    return np.asarray(np.sign(companded) * np.expm1(np.abs(companded) * np.log1p(_MU)) / _MU, dtype=np.float32)
-
-
-def telephone_band(audio: npt.NDArray[np.float32], rate_hz: int = 16000) -> npt.NDArray[np.float32]:
-    """Mono audio in -1..1 as it arrives over a telephone line (300 to 3400 Hz, 8000 samples a second, µ-law, ITU-T G.711), at the
-    rate and (within a sample or two) length it had."""
-    if len(audio) == 0:
-        return audio
-    narrow = np.asarray(soxr.resample(audio, rate_hz, PHONE_HZ), dtype=np.float32)
-    heard = np.asarray(soxr.resample(_mu_law(_band_limited(narrow)), PHONE_HZ, rate_hz), dtype=np.float32)
-    return heard[: len(audio)]
-
-
-def telephone_speech(pcm: npt.NDArray[np.int16], rate_hz: int) -> npt.NDArray[np.int16]:
-    """Mono audio as a telephone sends it, at 8 kHz and in its band, before G.711."""
-    narrow = np.asarray(soxr.resample(pcm.astype(np.float32), rate_hz, PHONE_HZ), dtype=np.float32)
-    return np.clip(np.rint(_band_limited(narrow)), -32768, 32767).astype(np.int16) if len(narrow) else narrow.astype(np.int16)
-
 
 _SURROUNDING_S = 0.1
 _LEVEL = np.float32(0.6)
@@ -86,7 +49,7 @@ class SpeechEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def held_out(name: str) -> list[SpeechEntry]:
     """The entries of one set of the list."""
-    lines = resources.files("voiceagent.evaluation").joinpath("held_out/speech.jsonl").read_text("utf-8").splitlines()
+    lines = (Path(__file__).parent / "held_out" / "speech.jsonl").read_text("utf-8").splitlines()
     entries = (msgspec.json.decode(line, type=SpeechEntry) for line in lines)
     return [entry for entry in entries if entry.set == name]
 
@@ -180,13 +143,3 @@ def measure_voice(stt_folder: Path, voice_folder: Path) -> list[Figure]:
             audio = np.asarray(soxr.resample(audio, chunks[0].sample_rate, HEARD_HZ), dtype=np.float32)
         pairs.append((entry.text, listener.hear(_surrounded(audio))))
     return [at_most("word error rate, bundled voice read back", word_error_rate(pairs), 20, "%")]
-
-
-def check_stt() -> list[Figure]:
-    """The bundled Whisper's figures against their targets. Raises ModelError."""
-    return measure_stt(resolve("micro-whisper"))
-
-
-def check_voice() -> list[Figure]:
-    """The bundled voice's figure against its target. Raises ModelError."""
-    return measure_voice(resolve("micro-whisper"), resolve("micro-voice"))

@@ -1,6 +1,6 @@
 """espeak-ng as a source of synthetic speech, through the copy that piper-tts ships (`espeakbridge.so` exports the whole espeak-ng
 C API, and the wheel holds every voice's data). Text and a voice name go in; 16-bit samples and the exact times of words and
-phonemes come out. The training scripts and `voiceagent models check` make speech with it; calls do not use it.
+phonemes come out. Training, benchmarks and tests make speech with it; calls do not use it.
 
 The library keeps its state in global variables, some of which no call resets. So each `Espeak` loads a copy of its own: another
 one, or piper's phonemizer, does not change how it sounds. One `Espeak` serves one thread at a time.

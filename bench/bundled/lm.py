@@ -6,16 +6,15 @@ against what was said is measured too: it must let the right calls through.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Sequence
-from importlib import resources
+from pathlib import Path
 
 import msgspec
 
+from bench.harness import Figure, at_least, at_most
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
-from voiceagent.evaluation.check import Figure, at_least, at_most
 from voiceagent.grounding.english import ENGLISH
 from voiceagent.grounding.said import Said
 from voiceagent.grounding.said import check as check_arguments
@@ -58,7 +57,7 @@ class Score(msgspec.Struct, frozen=True):
 
 def held_out(name: str) -> list[RequestEntry]:
     """The entries of one set of the list."""
-    lines = resources.files("voiceagent.evaluation").joinpath("held_out/lm.jsonl").read_text("utf-8").splitlines()
+    lines = (Path(__file__).parent / "held_out" / "lm.jsonl").read_text("utf-8").splitlines()
     entries = (msgspec.json.decode(line, type=RequestEntry) for line in lines)
     return [entry for entry in entries if entry.set == name]
 
@@ -116,12 +115,8 @@ def _percent(part: int, of: int) -> float:
     return round(100 * part / of, 1) if of else 0.0
 
 
-def check() -> list[Figure]:
+async def check_lm() -> list[Figure]:
     """Measure the bundled language model: less than a minute. Raises ModelError."""
-    return asyncio.run(_check())
-
-
-async def _check() -> list[Figure]:
     engine = EmbeddedEngine(resolve(MODEL))
     try:
         single = await score(engine, held_out("single"))

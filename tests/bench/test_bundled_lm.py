@@ -2,10 +2,10 @@
 
 import random
 
+from bench.bundled.lm import RequestEntry, demo_tools, held_out, history, score
 from models.train import domain
 from models.train.lm_dialogues import train_conversation
 from models.train.lm_replies import TOOLS
-from voiceagent.evaluation.check_lm import RequestEntry, demo_tools, held_out, history, score
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.models.registry import resolve
 

@@ -1,14 +1,15 @@
-"""The bundled speech models do what their cards say, on a few clips; `voiceagent models check` measures them in full."""
+"""The bundled speech models do what their cards say, on a few clips; `python -m bench bundled` measures them in full."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from bench.bundled.speech import Listener, held_out, measure_voice, normalised, word_error_rate
+from models.train.espeak import Espeak, EspeakError
+from models.train.not_speech import KINDS, not_speech
+from models.train.telephone import telephone_band
 from voiceagent.errors import ModelError
-from voiceagent.evaluation.check_speech import Listener, held_out, measure_voice, normalised, telephone_band, word_error_rate
-from voiceagent.evaluation.espeak import Espeak, EspeakError
-from voiceagent.evaluation.not_speech import KINDS, not_speech
 from voiceagent.models.registry import resolve
 from voiceagent.stt.short_whisper import content_frames, frames_to_encode
 

@@ -1,1 +1,0 @@
-"""Quality of the models: checks on held-out sets, the synthetic speakers and sounds that these are made with, and figures."""
