@@ -20,7 +20,7 @@ from models.train.endpoint_score import Score, score
 from voiceagent.settings.agent import TurnSettings
 from voiceagent.turn_taking.endpointing import WITHOUT_JUDGES, EndpointingDelays, EndpointModel
 from voiceagent.turn_taking.languages.en import ENGLISH
-from voiceagent.vad.silero import WINDOW_SAMPLES, SileroStream
+from voiceagent.vad.detector import WINDOW_SAMPLES, SileroStream
 
 SEED = 20261123
 PACK = Path(__file__).resolve().parents[1] / "examples" / "demo" / "endpointing.json"

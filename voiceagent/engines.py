@@ -13,7 +13,7 @@ from typing import Any
 
 from voiceagent.errors import ConfigError
 from voiceagent.grounding.engine import GroundedEngine
-from voiceagent.grounding.english import LANGUAGES
+from voiceagent.grounding.language import LANGUAGES
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.llm.servers.fallback import FallbackEngine
 from voiceagent.models.choice import voices_of

@@ -15,7 +15,7 @@ import msgspec
 from bench.harness import Figure, at_least, at_most
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
-from voiceagent.grounding.english import ENGLISH
+from voiceagent.grounding.language import ENGLISH
 from voiceagent.grounding.said import Said
 from voiceagent.grounding.said import check as check_arguments
 from voiceagent.json_types import JsonObject

@@ -15,8 +15,8 @@ from bench.stt.spelling import word_errors
 from bench.trial import SAID_DBFS
 from models.train.telephone import telephone_speech
 from voiceagent.audio import g711
-from voiceagent.audio.key_tones import HIGH_HZ, LOW_HZ, is_key_tone
 from voiceagent.audio.levels import first_audible_sample
+from voiceagent.audio.tones import HIGH_HZ, LOW_HZ, is_key_tone
 from voiceagent.engines import load_tts
 from voiceagent.latency.budgets import percentile
 from voiceagent.models.registry import profile, resolve

@@ -8,8 +8,8 @@ import pytest
 from models.train.espeak import Espeak
 from models.train.not_speech import coloured_noise
 from models.train.telephone import telephone_band
-from voiceagent.audio.beep import Beep, BeepDetector
 from voiceagent.audio.format import HEARD_HZ
+from voiceagent.audio.tones import Beep, BeepDetector
 
 KEYS = {"1": (697, 1209), "5": (770, 1336), "9": (852, 1477), "0": (941, 1336), "#": (941, 1477)}
 

@@ -9,7 +9,7 @@ import pytest
 
 from models.train.telephone import telephone_speech
 from tests.speech import frames, noise, said, silence, tone
-from voiceagent.audio.key_tones import HIGH_HZ, LOW_HZ, is_key_tone
+from voiceagent.audio.tones import HIGH_HZ, LOW_HZ, is_key_tone
 from voiceagent.telephone.codec import PhoneDecoder, PhoneEncoder
 from voiceagent.telephone.messages import AudioFormat, Encoding
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from tests.speech import said, tone
 from voiceagent.audio.format import PLAYED_FRAME_SAMPLES
-from voiceagent.audio.levels import dbfs
-from voiceagent.audio.limiter import CEILING, Limiter
+from voiceagent.audio.levels import CEILING, Limiter, dbfs
 from voiceagent.audio.resample import resample
 from voiceagent.media.playout import Playout
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from voiceagent.audio.time_stretch import TimeStretcher
+from voiceagent.audio.resample import TimeStretcher
 
 RATE_HZ = 24_000
 TONE = (8000 * np.sin(np.arange(2 * RATE_HZ) * 2 * np.pi * 200 / RATE_HZ)).astype(np.int16)

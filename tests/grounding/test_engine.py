@@ -12,7 +12,7 @@ from bench.bundled.lm import demo_tools
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.engines import load_llm
 from voiceagent.grounding.engine import GroundedEngine
-from voiceagent.grounding.english import ENGLISH
+from voiceagent.grounding.language import ENGLISH
 from voiceagent.grounding.limits import ModelLimits
 from voiceagent.llm.embedded.embedded import EmbeddedEngine, EmbeddedSession
 from voiceagent.llm.engine import Generated, GeneratedText, Lull, ToolSchema, Unfinished, Urgency

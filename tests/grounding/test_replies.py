@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from voiceagent.conversation.history import Message, ToolCall
-from voiceagent.grounding.english import ENGLISH
+from voiceagent.grounding.language import ENGLISH
 from voiceagent.grounding.limits import ModelLimits
 from voiceagent.grounding.replies import ReplyCheck, question, read_out
 

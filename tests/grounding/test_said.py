@@ -7,7 +7,7 @@ import pytest
 
 from bench.bundled.lm import demo_tools, held_out, history
 from voiceagent.conversation.history import Message, ToolCall
-from voiceagent.grounding.english import ENGLISH
+from voiceagent.grounding.language import ENGLISH
 from voiceagent.grounding.said import Checked, Said, check
 from voiceagent.models.registry import registry
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from voiceagent.grounding.clock import clocks, one_clock
-from voiceagent.grounding.english import ENGLISH
-from voiceagent.grounding.words import words_of
+from voiceagent.grounding.language import ENGLISH
+from voiceagent.grounding.words import clocks, one_clock, words_of
 
 
 def texts(text: str) -> list[str]:

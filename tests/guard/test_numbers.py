@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voiceagent.guard.numbers import CardNumbers, PhoneNumbers, is_card, luhn, runs
-from voiceagent.guard.steps import at_once
+from voiceagent.guard.verdict import at_once
 
 VISA = "4111111111111111"
 IN_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.telephone.line_tones import CADENCES, line
-from voiceagent.audio.beep import AFTER_MS
+from voiceagent.audio.tones import AFTER_MS
 from voiceagent.telephone.features.answering_machine import LIMITS, AnsweringMachine, MachineVerdict
 from voiceagent.turn_taking.languages import LANGUAGES, language
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voiceagent.text_normalization.marks import IPA_BEGIN, IPA_END
-from voiceagent.text_normalization.reading import Reading
+from voiceagent.text_normalization.reading import IPA_BEGIN, IPA_END, Reading, marked, unmarked
 
 ENGLISH = Reading()
 
@@ -130,3 +129,15 @@ def test_another_language_is_left_to_the_voice_but_for_the_lexicon_and_what_is_m
     reading = Reading(language="", lexicon={"Nguyen": "wɪn"})
     assert reading.spoken("Nguyen zahlt 12,50 €.").said == f"{ipa('wɪn')} zahlt 12,50 €."
     assert not re.search(r"\d", reading.spoken("Code 48271.", ("48271",)).said)
+
+
+def test_marks_are_taken_out_and_what_they_mark_is_known() -> None:
+    text = '{"order": "<verbatim>AB-48271</verbatim>", "to": "<verbatim> jo@example.com </verbatim>"}'
+    assert unmarked(text) == '{"order": "AB-48271", "to": "jo@example.com"}'
+    assert marked(text) == ("AB-48271", "jo@example.com")
+
+
+def test_what_is_no_mark_stays() -> None:
+    text = "<verbatim></verbatim> <verbatim>" + "x" * 65 + "</verbatim> <b>"
+    assert unmarked(text) == text
+    assert marked(text) == ()

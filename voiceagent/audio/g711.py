@@ -1,5 +1,6 @@
-"""G.711, the telephone's 8 bits a sample at 8 kHz: µ-law (PCMU) and A-law (PCMA), by tables made once from the formulas of the
-recommendation (ITU-T G.711 §3)."""
+"""The audio of a telephone line: G.711, 8 bits a sample at 8 kHz, as µ-law (PCMU) and A-law (PCMA), by tables made once from the
+formulas of the recommendation (ITU-T G.711 §3); and comfort noise, so that the line does not seem dead while nobody speaks (RFC
+3389 §1, ITU-T G.711 Appendix II)."""
 
 from __future__ import annotations
 
@@ -7,6 +8,9 @@ import functools
 
 import numpy as np
 from numpy.typing import NDArray
+
+from voiceagent.audio.format import PHONE_HZ
+from voiceagent.audio.resample import resample
 
 _BIAS = 33
 """Added to µ-law's 14 bits before its segments are told apart."""
@@ -67,3 +71,28 @@ def decode(payload: bytes, *, alaw: bool = False) -> NDArray[np.int16]:
 def encode(pcm: NDArray[np.int16], *, alaw: bool = False) -> bytes:
     """A byte for each sample of mono int16, shape (samples,)."""
     return _encoding(alaw)[pcm.view(np.uint16)].tobytes()
+
+
+LENGTH_S = 4
+SEED = 3389
+
+
+class ComfortNoise:
+    """White noise at a low level, made once and read from random places. One per call."""
+
+    def __init__(self, dbov: float, rate_hz: int) -> None:
+        """`dbov`: the level in the telephone's band, against full scale (RFC 3389 §3)."""
+        self._noise = _noise(dbov, rate_hz)
+        self._random = np.random.default_rng()
+
+    def take(self, samples: int) -> NDArray[np.int16]:
+        """Returns noise of this length, mono, shape (samples,)."""
+        start = int(self._random.integers(len(self._noise) - samples))
+        return self._noise[start : start + samples]
+
+
+@functools.lru_cache(maxsize=4)
+def _noise(dbov: float, rate_hz: int) -> NDArray[np.int16]:
+    level = 32_768 * 10 ** (dbov / 20)
+    narrow = np.random.default_rng(SEED).normal(0.0, level, LENGTH_S * PHONE_HZ)
+    return resample(np.rint(narrow).astype(np.int16), PHONE_HZ, rate_hz)

@@ -9,7 +9,7 @@ import contextlib
 from msgspec.structs import replace
 
 from voiceagent.audio import voice_processing
-from voiceagent.audio.limiter import Limiter
+from voiceagent.audio.levels import Limiter
 from voiceagent.latency.spans import LegKind
 from voiceagent.media.audio_cleaner import NOT_INSTALLED
 from voiceagent.media.leg import Leg

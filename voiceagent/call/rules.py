@@ -16,7 +16,7 @@ from voiceagent.errors import ConfigError
 from voiceagent.llm.engine import HistoryLimits
 from voiceagent.settings import agent as config
 from voiceagent.settings.agent import AgentConfig
-from voiceagent.text_normalization.marks import unmarked
+from voiceagent.text_normalization.reading import unmarked
 from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.turn_judges.judge import TurnJudge

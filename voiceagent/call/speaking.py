@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from voiceagent.audio.format import PLAYED_HZ
 from voiceagent.audio.levels import first_audible_sample
-from voiceagent.audio.resample import StreamResampler
-from voiceagent.audio.time_stretch import TimeStretcher
+from voiceagent.audio.resample import StreamResampler, TimeStretcher
 from voiceagent.call.scope import CallScope
 from voiceagent.call.thinking import owner
 from voiceagent.conversation import actions as act

@@ -13,9 +13,8 @@ from functools import cache, cached_property
 
 from voiceagent.conversation.history import Message, read_arguments
 from voiceagent.grounding.choices import choices, is_given, nearest, was_chosen
-from voiceagent.grounding.clock import Clock, clocks, one_clock
 from voiceagent.grounding.language import GroundingWords
-from voiceagent.grounding.words import SHORTEST_CODE, Word, words_of
+from voiceagent.grounding.words import SHORTEST_CODE, Clock, Word, clocks, one_clock, words_of
 from voiceagent.json_types import JsonObject
 
 SHORTEST_JOINED = 5

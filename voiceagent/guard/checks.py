@@ -11,8 +11,7 @@ from inspect import isawaitable
 
 from voiceagent.guard.rules import RuleGuard
 from voiceagent.guard.settings import GuardRules, GuardSettings, PluginSettings
-from voiceagent.guard.steps import in_moments
-from voiceagent.guard.verdict import ALLOWED, Guard, Verdict
+from voiceagent.guard.verdict import ALLOWED, Guard, Verdict, in_moments
 from voiceagent.plugins import load_plugin
 from voiceagent.turn_taking.languages import language
 

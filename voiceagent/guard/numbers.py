@@ -14,8 +14,7 @@ from itertools import islice
 from num2words import CONVERTER_CLASSES, num2words
 from typing_extensions import override
 
-from voiceagent.guard.steps import PausingRule, Steps, at_once
-from voiceagent.guard.verdict import ALLOWED, Rule, Verdict
+from voiceagent.guard.verdict import ALLOWED, PausingRule, Rule, Steps, Verdict, at_once
 from voiceagent.turn_taking.languages import LANGUAGES
 from voiceagent.turn_taking.spoken_language import AUTO
 

@@ -1,10 +1,13 @@
-"""The interface of a guard, and its verdict."""
+"""The interface of a guard and of its rules, their verdict, and checks that pause: a rule that searches a long text yields now
+and then, so that the event loop can serve other calls' audio in between."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+import asyncio
+import time
+from collections.abc import Awaitable, Generator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar, runtime_checkable
 
 from voiceagent.errors import VoiceAgentError
 
@@ -53,3 +56,45 @@ class Rule(Protocol):
     def find(self, text: str, *, last: bool) -> Verdict:
         """Decides whether `text` holds a hit, and how much of its end may be the beginning of one."""
         ...
+
+
+Steps = Generator[None, None, Verdict]
+"""Yields where a check may pause; its value is the verdict."""
+
+Found = TypeVar("Found")
+
+MOMENT_S = 0.001
+"""Longest time for which a check may hold the event loop at once, in seconds."""
+
+
+@runtime_checkable
+class PausingRule(Protocol):
+    """A rule that may take longer than a moment."""
+
+    def steps(self, text: str, *, last: bool) -> Steps:
+        """See `Rule.find`, which gives the same verdict."""
+        ...
+
+
+def at_once(steps: Generator[None, None, Found]) -> Found:
+    """Returns the result of the steps, without pauses."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            found: Found = done.value
+            return found
+
+
+async def in_moments(steps: Steps) -> Verdict:
+    """The verdict, with a pause after each moment."""
+    until_s = time.perf_counter() + MOMENT_S
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            verdict: Verdict = done.value
+            return verdict
+        if time.perf_counter() > until_s:
+            await asyncio.sleep(0)
+            until_s = time.perf_counter() + MOMENT_S

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.audio.key_tones import is_key_tone
+from voiceagent.audio.tones import is_key_tone
 from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.leg import InboundFrame
 

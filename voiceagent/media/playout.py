@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.audio.format import PLAYED_FRAME_SAMPLES, PLAYED_HZ
-from voiceagent.audio.limiter import Limiter
+from voiceagent.audio.levels import Limiter
 
 FADE_SAMPLES = PLAYED_HZ * 5 // 1000
 MAX_REWIND_SAMPLES = PLAYED_HZ * 10

@@ -7,11 +7,9 @@ import re
 from collections.abc import Callable
 
 from voiceagent.text_normalization.formulas import as_written
-from voiceagent.text_normalization.inline import SPECIAL, in_span
-from voiceagent.text_normalization.line import LineSoFar
-from voiceagent.text_normalization.line_starts import LineKind, line_start
+from voiceagent.text_normalization.inline import SPECIAL, LineSoFar, in_span
+from voiceagent.text_normalization.line_starts import FLAGS, LineKind, face, is_arrow, is_sign, line_start
 from voiceagent.text_normalization.markup import address
-from voiceagent.text_normalization.signs import FLAGS, face, is_arrow, is_sign
 
 _WORD = re.compile(r"[^\W_]+")
 _ADDRESSES = ("https://", "http://", "www.", "mailto:")

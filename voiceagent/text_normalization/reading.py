@@ -1,5 +1,7 @@
 """Turns written text into spoken text, word for word. Each piece knows the written words that it stands for, so captions and
-history keep what is written while the voice says what is meant. Pure."""
+history keep what is written while the voice says what is meant. `<verbatim>AB-48271</verbatim>` in a phrase or a tool's result
+marks what is to be said exactly: the model, the captions and the history are given the plain text, and the voice remembers what
+was marked. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +12,24 @@ from dataclasses import dataclass
 
 from voiceagent.text_normalization.exactly import exactly
 from voiceagent.text_normalization.forms import OPEN, english_forms
-from voiceagent.text_normalization.marks import IPA_BEGIN, IPA_END
+
+IPA_BEGIN, IPA_END = "\ue000", "\ue001"
+"""In text to speak, a word between these is phonemes in IPA, with the punctuation after it, for an engine whose `reads_ipa` is
+true. They are private characters, so no text of a language model contains them by chance."""
+
+
+_MARKED = re.compile(r"<verbatim>\s*([^<>\"\\]{1,64}?)\s*</verbatim>")
+
+
+def unmarked(text: str) -> str:
+    """The text without its marks."""
+    return _MARKED.sub(r"\1", text)
+
+
+def marked(text: str) -> tuple[str, ...]:
+    """Returns the marked parts of the text."""
+    return tuple(" ".join(found.split()) for found in _MARKED.findall(text))
+
 
 MOST_CHARACTERS = 1800
 """The most characters of a spoken clause. No voice takes more; a longer clause is left as it is written."""

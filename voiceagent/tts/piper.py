@@ -24,7 +24,7 @@ from voiceagent.conversation.events import SpokenWord
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.json_types import JsonObject
 from voiceagent.settings_file import options_of
-from voiceagent.text_normalization.marks import IPA_BEGIN, IPA_END
+from voiceagent.text_normalization.reading import IPA_BEGIN, IPA_END
 from voiceagent.tts.engine import SpeechChunk, TtsEngine
 from voiceagent.tts.voice import Inputs, load_voice
 from voiceagent.tts.words import ClausePlan, groups_of, phoneme_ends, places_of, sounds

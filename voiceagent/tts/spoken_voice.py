@@ -8,9 +8,8 @@ from contextlib import aclosing
 
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.text_normalization.formulas import as_written, in_english
-from voiceagent.text_normalization.marks import marked, unmarked
 from voiceagent.text_normalization.prose import Prose
-from voiceagent.text_normalization.reading import Reading, ReadPiece, SpokenText
+from voiceagent.text_normalization.reading import Reading, ReadPiece, SpokenText, marked, unmarked
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tts.clips import Clip, load_clips
 from voiceagent.tts.engine import SpeechChunk, TtsEngine, reads_ipa

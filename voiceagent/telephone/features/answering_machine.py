@@ -12,9 +12,9 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.audio.beep import SingleBeep
 from voiceagent.audio.format import FRAME_MS
 from voiceagent.audio.levels import rms
+from voiceagent.audio.tones import SingleBeep
 from voiceagent.telephone.features.greeting_words import GreetingWords, Speaker
 from voiceagent.turn_taking.phone_words import PhoneWords
 

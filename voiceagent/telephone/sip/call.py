@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from voiceagent.audio.comfort_noise import ComfortNoise
+from voiceagent.audio.g711 import ComfortNoise
 from voiceagent.errors import MediaError
 from voiceagent.media.webrtc.ports import MediaPorts
 from voiceagent.settings.sip import SipSettings

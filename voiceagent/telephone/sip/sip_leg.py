@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from voiceagent.audio.comfort_noise import ComfortNoise
 from voiceagent.audio.format import PHONE_FRAME_SAMPLES
+from voiceagent.audio.g711 import ComfortNoise
 from voiceagent.errors import MediaError
 from voiceagent.media.paced_audio import PacedAudio
 from voiceagent.media.webrtc.datagram_gate import Budget, DatagramGate, GateCounters

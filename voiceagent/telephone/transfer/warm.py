@@ -13,9 +13,9 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.audio.beep import SingleBeep
 from voiceagent.audio.format import HEARD_HZ, PHONE_HZ
 from voiceagent.audio.resample import ShortResampler
+from voiceagent.audio.tones import SingleBeep
 from voiceagent.errors import MediaError
 from voiceagent.media.leg import Leg
 from voiceagent.media.playout import Position

@@ -1,10 +1,12 @@
-"""Finds a beep: one tone of 300 to 2000 Hz that holds its pitch for 150 ms or longer. Each frame goes through Goertzel filters
-every 50 Hz (one product with their kernels, as all are wanted); it is a tone where nearly all of its energy lies around one of
-them. Two tones close to each other are told apart over several frames. Keys of a telephone are two tones, voices have harmonics
-and glide. Pure.
+"""Finds tones among speech: the beep of an answering machine, and the keys of a telephone. Pure.
 
-Tells the beep of an answering machine from the tones of a line. A beep is one tone that comes once, and silence follows.
-Ring-back, busy and information tones are two tones at once, or come again (ITU-T E.180, E.182). Pure."""
+A beep is one tone of 300 to 2000 Hz that holds its pitch for 150 ms or longer, comes once, and is followed by silence. Ring-back,
+busy and information tones are two tones at once, or come again (ITU-T E.180, E.182). Each frame goes through Goertzel filters
+every 50 Hz (one product with their kernels, as all are wanted); it is a tone where nearly all of its energy lies around one of
+them. Two tones close to each other are told apart over several frames. Voices have harmonics and glide.
+
+A key is two tones at once (DTMF, ITU-T Q.23). Keys are found so that they are not taken for speech: recognisers write words for
+them."""
 
 from __future__ import annotations
 
@@ -225,3 +227,33 @@ def _silence_after(tone: Beep, *, is_expected: bool) -> float:
 
 def _is_between(hz: float, limits: tuple[float, float]) -> bool:
     return limits[0] <= hz <= limits[1]
+
+
+LOW_HZ, HIGH_HZ = (697, 770, 852, 941), (1209, 1336, 1477, 1633)
+"""A key is one tone of each group."""
+SHARE = 0.7
+"""The two tones have at least so much of the frame's energy. Speech by telephone hardly ever comes near it. Tones that are off by
+1 % reach it."""
+TWIST_DB = 10.0
+"""The largest difference in level between the two."""
+QUIETEST_KEY_RMS = 10 ** (-45 / 20) * 32768
+"""The root mean square from which a frame is looked at."""
+
+_TIME_S = np.arange(HEARD_FRAME_SAMPLES) / HEARD_HZ
+_WAVES = np.array(
+    [wave(2 * np.pi * hz * _TIME_S) for hz in (*LOW_HZ, *HIGH_HZ) for wave in (np.cos, np.sin)],
+    dtype=np.float32,
+)
+
+
+def is_key_tone(frame: NDArray[np.int16]) -> bool:
+    """True when 20 ms of mono 16 kHz audio, shape (320,), are the tones of a key."""
+    samples = frame.astype(np.float32)
+    energy = float(samples @ samples)
+    if energy < HEARD_FRAME_SAMPLES * QUIETEST_KEY_RMS**2:
+        return False
+    amplitudes = (_WAVES @ samples) * np.float32(2 / HEARD_FRAME_SAMPLES)
+    powers = np.square(amplitudes).reshape(-1, 2).sum(axis=1)
+    low, high = float(powers[: len(LOW_HZ)].max()), float(powers[len(LOW_HZ) :].max())
+    twist = 10 ** (TWIST_DB / 10)
+    return (low + high) * HEARD_FRAME_SAMPLES / 2 >= SHARE * energy and low <= twist * high and high <= twist * low
