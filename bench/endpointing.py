@@ -40,9 +40,7 @@ from models.train.turns.sweep import (
 )
 from voiceagent.settings.agent import TurnSettings
 from voiceagent.turn_taking.endpoint_features import JUDGES, SURE, log_odds
-from voiceagent.turn_taking.endpoint_weights import ENDPOINTING_MANNERS
-from voiceagent.turn_taking.endpointing import EndpointModel, most_for
-from voiceagent.turn_taking.endpointing_manner import Manner
+from voiceagent.turn_taking.endpointing import ENDPOINTING_MANNERS, EndpointModel, Manner, most_for
 from voiceagent.turn_taking.languages.en import ENGLISH
 
 TURNS, LEAST_TURNS = 600, 600

@@ -20,8 +20,8 @@ from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.engine import SttEngine
 from voiceagent.stt.short_whisper import ShortWhisper
 from voiceagent.stt.whisper import WhisperEngine, create
-from voiceagent.turn_taking.expected_value import ExpectedValue
 from voiceagent.turn_taking.languages import language
+from voiceagent.turn_taking.patience import ExpectedValue
 
 NOTES = """\
 People's speech (`tests/people`, and the sets that `$VOICEAGENT_PEOPLE` names). Only texts that are certain count, but for the

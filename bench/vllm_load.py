@@ -21,8 +21,7 @@ from bench.vllm_server import VllmServer, read_metrics
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
 from voiceagent.llm.engine import LlmEngine, LlmSession, ToolSchema, Urgency
-from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_session import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiEngine, OpenAiOptions
 
 RUNNING, WAITING = "vllm:num_requests_running", "vllm:num_requests_waiting"
 KNOWN_IDS = list(range(2000))
@@ -32,7 +31,7 @@ CLIENT = """
 import asyncio, sys
 from voiceagent.conversation.history import Message
 from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_session import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiOptions
 
 async def main():
     engine = OpenAiEngine(OpenAiOptions(base_url=sys.argv[1], max_tokens=1000, request={"ignore_eos": True}))

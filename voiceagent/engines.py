@@ -17,8 +17,7 @@ from voiceagent.grounding.language import LANGUAGES
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.llm.servers.fallback import FallbackEngine
 from voiceagent.models.choice import voices_of
-from voiceagent.models.profile import EngineSpec, Profile
-from voiceagent.models.registry import Registry, registry
+from voiceagent.models.registry import EngineSpec, Profile, Registry, registry
 from voiceagent.plugins import Create, load_plugin
 from voiceagent.settings.agent import AgentConfig, LlmSettings
 from voiceagent.stt.engine import SttEngine

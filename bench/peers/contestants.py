@@ -21,8 +21,7 @@ from bench.peers.caller import SmallWebRtcCaller
 from bench.program import ROOT, answering
 from bench.server import running
 from voiceagent.client.caller import Caller
-from voiceagent.models.profile import Profile
-from voiceagent.models.registry import profile, resolve
+from voiceagent.models.registry import Profile, profile, resolve
 from voiceagent.resources import demo_agent_file
 from voiceagent.settings.agent import load_agent
 from voiceagent.stt.whisper import WhisperOptions

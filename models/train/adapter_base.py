@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from models.train import adapter_tokenizer
-from voiceagent.models.gguf_weights import GgufFile
+from voiceagent.models.gguf_with_adapter import GgufFile
 
 CONTROL = 3
 """A token's type in a GGUF file (ggml-org/ggml, gguf.md)."""

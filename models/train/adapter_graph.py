@@ -29,7 +29,7 @@ from models.train import adapter_tokenizer
 from models.train.adapter_base import Base
 from models.train.adapter_integers import in_integers
 from models.train.adapter_prompt import TEMPLATE
-from voiceagent.llm.embedded.recent_logits import RECENT, RECENT_TOKENS
+from voiceagent.llm.embedded.genai import RECENT, RECENT_TOKENS
 from voiceagent.models.gguf_with_adapter import BLOCK, GRAPH, WEIGHTS
 
 PAGE_BYTES = 4096

@@ -18,8 +18,7 @@ from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.engine import LlmEngine
-from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_session import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiEngine, OpenAiOptions
 from voiceagent.models.registry import resolve
 from voiceagent.realtime.dialect import MAX_EVENT_CHARACTERS
 from voiceagent.realtime.session import RealtimeSession

@@ -28,8 +28,7 @@ from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.embedded.jobs import KvCache, WorkerConversation
 from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine, ToolSchema, Urgency
 from voiceagent.llm.servers.fallback import FallbackEngine
-from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_session import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiEngine, OpenAiOptions
 from voiceagent.models.registry import resolve
 from voiceagent.settings.agent import LlmSettings
 from voiceagent.turn_taking.languages.en import ENGLISH

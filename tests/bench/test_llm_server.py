@@ -19,8 +19,7 @@ from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import ProtocolError
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.engine import GeneratedText, ToolSchema
-from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_session import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiEngine, OpenAiOptions
 from voiceagent.resources import bundled_models_dir, demo_agent_file
 from voiceagent.settings.agent import load_agent
 from voiceagent.tools.toolset import ToolSet

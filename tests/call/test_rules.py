@@ -15,9 +15,7 @@ from voiceagent.llm.engine import HistoryLimits
 from voiceagent.resources import demo_agent_file
 from voiceagent.settings.agent import AgentConfig, LlmSettings, TurnSettings, load_agent
 from voiceagent.tools.toolset import ToolSet
-from voiceagent.turn_taking.endpoint_weights import ENDPOINTING_MANNERS
-from voiceagent.turn_taking.endpointing import WITHOUT_JUDGES, EndpointModel
-from voiceagent.turn_taking.endpointing_manner import Manner
+from voiceagent.turn_taking.endpointing import ENDPOINTING_MANNERS, WITHOUT_JUDGES, EndpointModel, Manner
 
 WEIGHTS = '{"weights": {"bias": -1.0, "ear": 0.5, "meaning": 0.0}, "risk": 0.1}'
 

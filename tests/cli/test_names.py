@@ -33,7 +33,7 @@ Run = Callable[..., Outcome]
         (("serve", "--prot", "1"), "'--port'"),
         (("serve", "--log-level", "warnin"), "did you mean warning?"),
         (("models", "pull", "--from", "packges"), "did you mean packages?"),
-        (("models", "check", "--only", "voise"), "did you mean voice?"),
+        (("models", "list", "--for", "sst"), "did you mean stt?"),
         (("report", "--leg", "telefone"), "did you mean telephone?"),
         (("serve", "--profile", "embeded"), "did you mean embedded?"),
         (("models", "pull", "--profile", "startr"), "did you mean starter?"),

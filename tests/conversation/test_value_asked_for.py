@@ -7,8 +7,7 @@ import pytest
 from tests.conversation.world import World
 from voiceagent.conversation import actions as act
 from voiceagent.conversation.rules import Phrases, Rules, ToolRule
-from voiceagent.turn_taking.expected_value import ExpectedValue
-from voiceagent.turn_taking.patience import ValueShape
+from voiceagent.turn_taking.patience import ExpectedValue, ValueShape
 
 PEOPLE = ValueShape("number", hints=frozenset({"people"}))
 CODE = ValueShape("digits", 5, 5, frozenset({"order", "number"}))

@@ -14,7 +14,7 @@ from tests.deploy.test_monitoring import exported
 from voiceagent.cli import COMMANDS
 from voiceagent.latency.spans import Stage
 from voiceagent.llm.embedded.worker import EmbeddedOptions
-from voiceagent.llm.servers.openai_session import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiOptions
 from voiceagent.llm.servers.vllm import VllmOptions
 from voiceagent.models.registry import registry
 from voiceagent.realtime.openai_realtime import CLIENT_EVENTS, SERVER_EVENTS

@@ -14,7 +14,7 @@ BOUNDARIES = {
     "voiceagent/llm/embedded/genai.py": "functions of a C library",
     "voiceagent/llm/servers/vllm.py": "vLLM, an optional package",
     "voiceagent/media/webrtc/ice_connection.py": "asyncio's addresses",
-    "voiceagent/models/gguf_weights.py": "gguf's values",
+    "voiceagent/models/gguf_with_adapter.py": "gguf's values",
     "voiceagent/models/makers.py": "numpy, whose arithmetic has types for known elements only",
     "voiceagent/plugins.py": "functions of other packages",
     "voiceagent/server/http/connection.py": "aiohttp's options",

@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 from gguf import GGUFWriter
 
-from voiceagent.models.gguf_weights import LAYER
-from voiceagent.models.gguf_with_adapter import read_safetensors
+from voiceagent.models.gguf_with_adapter import LAYER, read_safetensors
 from voiceagent.models.makers import Array
 
 PYTHON = os.environ.get("LLAMA_CPP", "")
@@ -66,7 +65,7 @@ def write_adapter(folder: Path, to: Path) -> None:
 
 
 def _interleaved(values: Array, heads: int) -> Array:
-    """The rows in the order that GGUF's rotary embedding wants, see `gguf_weights`."""
+    """The rows in the order that GGUF's rotary embedding wants, see `gguf_with_adapter`."""
     half = values.shape[0] // heads // 2
     return values.reshape(heads, 2, half, values.shape[1]).swapaxes(1, 2).reshape(values.shape)
 

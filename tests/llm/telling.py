@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from voiceagent.llm.embedded.recent_logits import RECENT, RECENT_TOKENS
+from voiceagent.llm.embedded.genai import RECENT, RECENT_TOKENS
 
 
 def telling(bundled: Path, folder: Path) -> Path:

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from tests.llm.faulty_server import chunk, faulty_server
 from voiceagent.conversation.history import Message, ToolCall
-from voiceagent.llm.chat.answer import Answer
+from voiceagent.llm.chat.prompt import Answer
 from voiceagent.llm.engine import GeneratedText, ToolSchema
-from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_session import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiEngine, OpenAiOptions
 
 
 def tool(name: str, **types: str) -> ToolSchema:

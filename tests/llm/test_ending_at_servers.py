@@ -12,8 +12,7 @@ from tests.llm.faulty_server import FaultyServer, faulty_server
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
 from voiceagent.llm.servers.fallback import FallbackEngine
-from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_session import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiEngine, OpenAiOptions
 
 MESSAGES = (Message("system", "Be brief."), Message("user", "Call me back tomorrow"))
 TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]

@@ -9,8 +9,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from voiceagent.llm.engine import KvCapacity
-from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_session import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiEngine, OpenAiOptions
 from voiceagent.llm.servers.server_load import read_kv_capacity
 
 METRICS = """# HELP vllm:cache_config_info Information of the LLMEngine CacheConfig

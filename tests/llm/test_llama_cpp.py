@@ -15,8 +15,7 @@ from tests.llm.llama_cpp_server import CONTEXT_TOKENS, PYTHON, SLOTS, serving
 from tests.real.models import published
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.llm.engine import Generated, GeneratedText, TokenCount, ToolSchema, no_forcing
-from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_session import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiEngine, OpenAiOptions
 from voiceagent.llm.servers.server_load import gauge
 from voiceagent.resources import bundled_models_dir
 

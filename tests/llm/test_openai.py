@@ -14,8 +14,7 @@ from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.conversation.rules import ANY_TOOL
 from voiceagent.errors import ConfigError, EngineError
 from voiceagent.llm.engine import Generated, GeneratedText, TokenCount, no_forcing
-from voiceagent.llm.servers.openai import OpenAiEngine, create
-from voiceagent.llm.servers.openai_session import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiEngine, OpenAiOptions, create
 
 HELLO = (Message("user", "Hello."),)
 

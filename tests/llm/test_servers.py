@@ -9,7 +9,7 @@ import pytest
 from voiceagent.llm.engine import Urgency
 from voiceagent.llm.servers.dialects import UNKNOWN, VLLM_GAUGES, server_of
 from voiceagent.llm.servers.server_load import gauge, load_of
-from voiceagent.llm.servers.vllm_session import structural_tag
+from voiceagent.llm.servers.vllm import structural_tag
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,7 @@ from voiceagent.errors import EngineError
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine, LlmSession, ToolSchema, Urgency
 from voiceagent.llm.servers.fallback import FallbackEngine
-from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_session import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiEngine, OpenAiOptions
 from voiceagent.models.registry import resolve
 
 HELLO = (Message("user", "Hello."),)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voiceagent.errors import EngineError
-from voiceagent.llm.chat.answer import Answer
+from voiceagent.llm.chat.prompt import Answer
 from voiceagent.llm.chat.thoughts import PAIRS, BegunThoughts, Thoughts, begun_in
 from voiceagent.llm.engine import GeneratedText
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from voiceagent.conversation.history import ToolCall
 from voiceagent.errors import EngineError
-from voiceagent.llm.chat.answer import Answer
+from voiceagent.llm.chat.prompt import Answer
 from voiceagent.llm.chat.tool_formats import ANY_FORMAT, BY_NAME, FORMATS, HERMES
 from voiceagent.llm.chat.tool_parser import MAX_CALL_CHARACTERS, MAX_CALLS, ToolParser
 from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema

@@ -14,8 +14,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from voiceagent.models import gguf_with_adapter_safetensors as hugging_face
-from voiceagent.models.gguf_weights import GgufFile
-from voiceagent.models.gguf_with_adapter import BUNDLED, WEIGHTS, Adapter, in_8_bits, in_rows, make, read_safetensors
+from voiceagent.models.gguf_with_adapter import BUNDLED, WEIGHTS, Adapter, GgufFile, in_8_bits, in_rows, make, read_safetensors
 from voiceagent.models.makers import Array, Maker
 
 SIZE, HEADS, WIDE, WORDS, POSITIONS = 64, 2, 96, 10, 16

@@ -12,9 +12,8 @@ import pytest
 from tests.models.hub import REVISION, Hub, running
 from voiceagent.errors import ConfigError, ModelError
 from voiceagent.models import download as download_module
-from voiceagent.models.hub import hub_endpoint
 from voiceagent.models.model import Model, ModelFile
-from voiceagent.models.pull import pull, verify
+from voiceagent.models.pull import hub_endpoint, pull, verify
 
 pytestmark = pytest.mark.usefixtures("impatient")
 WEIGHTS = random.Random(1).randbytes(3_000_000)

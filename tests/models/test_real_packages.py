@@ -3,7 +3,7 @@
 import pytest
 
 from voiceagent.models.download import SourceError
-from voiceagent.models.package_index import PackageIndex, pip_settings
+from voiceagent.models.packages import PackageIndex, pip_settings
 from voiceagent.models.pull import pull, verify
 from voiceagent.models.registry import registry
 

@@ -6,8 +6,7 @@ import pytest
 from voiceagent.errors import ConfigError, ModelError
 from voiceagent.models import model as model_module
 from voiceagent.models import registry as registry_module
-from voiceagent.models.profile import EngineSpec
-from voiceagent.models.registry import load_registry, profile, registry, require, resolve, size_text
+from voiceagent.models.registry import EngineSpec, load_registry, profile, registry, require, resolve, size_text
 from voiceagent.resources import registry_file
 
 GOOD = """

@@ -16,8 +16,8 @@ from tests.real.test_language_model import MODEL, ODD, SYSTEM, tool
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
+from voiceagent.llm.embedded.genai import RECENT
 from voiceagent.llm.embedded.jobs import Job
-from voiceagent.llm.embedded.recent_logits import RECENT
 from voiceagent.llm.embedded.worker import EmbeddedOptions
 from voiceagent.llm.engine import ToolSchema
 from voiceagent.resources import demo_agent_file

@@ -21,8 +21,8 @@ from voiceagent.models.registry import profile
 from voiceagent.stt.gates import says_all_twice
 from voiceagent.stt.stable import bare
 from voiceagent.stt.whisper import WhisperEngine, create
-from voiceagent.turn_taking.expected_value import ExpectedValue
 from voiceagent.turn_taking.languages import language
+from voiceagent.turn_taking.patience import ExpectedValue
 
 LEAD_S, TAIL_S = 0.4, 0.2
 """Audio around the speech, as in a call."""

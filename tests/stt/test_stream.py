@@ -18,7 +18,7 @@ from voiceagent.stt.engine import DecodeDropped, Policy, StreamOptions
 from voiceagent.stt.gates import GateLimits
 from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord
 from voiceagent.stt.stream import PROMPT_WORDS, AudioWindow, FinalText, UtteranceTranscriber
-from voiceagent.turn_taking.expected_value import ExpectedValue
+from voiceagent.turn_taking.patience import ExpectedValue
 
 WORD_SAMPLES = 4800
 GAP_SAMPLES = 1600

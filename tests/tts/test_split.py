@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from tests.tts.vits import HOP_SAMPLES, Shape, write_voice
 from voiceagent.tts.chunks import FIRST_FRAMES, MOST_FRAMES, ChunkedSentence, ChunkedVoice, signal_to_noise_db, spans
-from voiceagent.tts.receptive_field import Margin, NotSplittableError
-from voiceagent.tts.split import split, with_durations
+from voiceagent.tts.split import Margin, NotSplittableError, split, with_durations
 
 SILENT = (0.0, 1.0, 0.0)
 """Scales without noise: every run gives the same audio."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tests.speech import tone
 from voiceagent.audio.format import PHONE_HZ
 from voiceagent.errors import ConfigError
-from voiceagent.tts.wav_file import read_wav
+from voiceagent.tts.clips import read_wav
 
 RATE_HZ = 16_000
 SPEECH = tone(1000, 440)

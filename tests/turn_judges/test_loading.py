@@ -16,8 +16,7 @@ from voiceagent.conversation.history import Message
 from voiceagent.engines import load_judges
 from voiceagent.errors import ConfigError
 from voiceagent.llm.engine import ToolSchema
-from voiceagent.models.profile import EngineSpec
-from voiceagent.models.registry import registry
+from voiceagent.models.registry import EngineSpec, registry
 from voiceagent.turn_judges.judge import JudgedPause
 from voiceagent.turn_judges.meaning import Meaning, without_closing_marks
 

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voiceagent.turn_taking.endpoint_features import features
-from voiceagent.turn_taking.endpoint_weights import ENDPOINTING_MANNERS, TRAINED
-from voiceagent.turn_taking.endpoint_weights_by_words import BY_WORDS
-from voiceagent.turn_taking.endpointing import WITHOUT_JUDGES, EndpointingDelays, EndpointModel
+from voiceagent.turn_taking.endpoint_weights import TRAINED
+from voiceagent.turn_taking.endpointing import BY_WORDS, ENDPOINTING_MANNERS, WITHOUT_JUDGES, EndpointingDelays, EndpointModel
 from voiceagent.turn_taking.language import UNKNOWN, Language
 from voiceagent.turn_taking.languages.de import GERMAN
 from voiceagent.turn_taking.languages.en import ENGLISH

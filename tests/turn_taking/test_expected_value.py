@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from voiceagent.turn_taking.expected_value import ExpectedValue, expected_value
 from voiceagent.turn_taking.languages import language
-from voiceagent.turn_taking.patience import ValueShape
+from voiceagent.turn_taking.patience import ExpectedValue, ValueShape, expected_value
 
 PEOPLE = ValueShape("number", hints=frozenset({"people", "the", "number", "of"}))
 SIZE = ValueShape("choice", hints=frozenset({"size"}), choices=("small", "extra large"))

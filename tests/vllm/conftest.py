@@ -9,8 +9,7 @@ import pytest
 
 from bench.vllm_server import VllmServer, installed, serving
 from tests.vllm.watch import Watch
-from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_session import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiEngine, OpenAiOptions
 
 HERE = Path(__file__).parent
 

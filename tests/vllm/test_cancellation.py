@@ -14,8 +14,7 @@ from bench.vllm_load import CLIENT
 from bench.vllm_server import VllmServer
 from tests.vllm.watch import RUNNING, WAITING, Watch
 from voiceagent.conversation.history import Message
-from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_session import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiEngine, OpenAiOptions
 
 LONG_REPLY = 2000
 CANCELLATIONS = 500

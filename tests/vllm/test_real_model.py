@@ -19,8 +19,7 @@ from tests.real.models import published
 from tests.vllm.watch import HITS, QUERIES, RUNNING, Watch
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.llm.engine import Generated, GeneratedText, Lull, ToolSchema
-from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_session import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiEngine, OpenAiOptions
 from voiceagent.llm.servers.vllm import VllmEngine, VllmOptions
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

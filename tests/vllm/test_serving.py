@@ -18,8 +18,7 @@ from voiceagent.llm.chat.prompt import ChatPrompt
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText, Lull, TokenCount
 from voiceagent.llm.servers.chat_wire import wire_message
-from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_session import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiEngine, OpenAiOptions
 from voiceagent.resources import bundled_models_dir
 
 SYSTEM = Message("system", "You are a friendly voice assistant. Answer in one or two short sentences.")

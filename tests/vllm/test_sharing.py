@@ -11,8 +11,7 @@ from bench.vllm_server import BLOCK_TOKENS, CONTEXT_TOKENS, VllmServer
 from tests.vllm.watch import HITS, QUERIES, WAITING, Watch
 from voiceagent.conversation.history import Message
 from voiceagent.llm.engine import KvCapacity, Urgency
-from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_session import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiEngine, OpenAiOptions
 
 CROWD = 24
 

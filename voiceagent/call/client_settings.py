@@ -12,8 +12,7 @@ from voiceagent.conversation.rules import EndpointingRules, MemoryRules, Rules, 
 from voiceagent.realtime.response_settings import reply_rules
 from voiceagent.realtime.settings import ClientSettings, Eagerness, SessionFacts, Truncation, TurnDetection
 from voiceagent.settings.agent import AgentConfig
-from voiceagent.turn_taking.endpoint_weights import ENDPOINTING_MANNERS
-from voiceagent.turn_taking.endpointing_manner import Manner
+from voiceagent.turn_taking.endpointing import ENDPOINTING_MANNERS, Manner
 
 EAGER_MS = 200.0
 """The silence after which a speculative reply begins, where a fixed one ends the turn."""

@@ -26,7 +26,7 @@ from voiceagent.media.leg import InboundFrame
 from voiceagent.settings.agent import TurnSettings
 from voiceagent.stt.engine import SttEngine
 from voiceagent.stt.stream import UtteranceTranscriber
-from voiceagent.turn_taking.expected_value import ExpectedValue
+from voiceagent.turn_taking.patience import ExpectedValue
 from voiceagent.vad.detector import DetectorOptions, SpeechDetector, SpeechOnset, SpeechProgress
 
 log = logging.getLogger(__name__)

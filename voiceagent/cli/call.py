@@ -23,7 +23,7 @@ from voiceagent.client.voices import ChosenVoice, VoiceError, best_voice, named_
 from voiceagent.engines import load_tts
 from voiceagent.errors import ConfigError, MediaError
 from voiceagent.models.registry import registry
-from voiceagent.tts.wav_file import read_wav
+from voiceagent.tts.clips import read_wav
 from voiceagent.vad.detector import has_speech
 
 MAX_SPEECH_S = 60

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
-from voiceagent.cli.call_filters import chosen, filter_options
 from voiceagent.cli.conversation import NO_DATA, clock, export_lines, facts, outcome, printable, show
+from voiceagent.latency.spans import LegKind
 from voiceagent.private_files import FILE_MODE, private_folder
 from voiceagent.settings.agent import store_address
 from voiceagent.store.call_record import CallRecord
@@ -21,6 +23,47 @@ from voiceagent.store.database import Database, StoreError
 from voiceagent.store.event_log import SUFFIX, EventLogError, log_bytes
 from voiceagent.store.records import CallFilter, delete_calls, find_call, find_calls
 from voiceagent.store.schema import connect, reading
+
+F = TypeVar("F", bound=Callable[..., object])
+UNITS_S = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_AGO = re.compile(r"(\d{1,6})([mhdw])")
+
+
+class Moment(click.ParamType[float]):
+    """A time: a date, with or without a time of day, or how long ago it was."""
+
+    name = "TIME"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The time in Unix seconds."""
+        if isinstance(value, float):
+            return value
+        text = str(value)
+        if ago := _AGO.fullmatch(text):
+            return time.time() - int(ago[1]) * UNITS_S[ago[2]]
+        try:
+            return datetime.fromisoformat(text).timestamp()
+        except (ValueError, OverflowError, OSError):
+            self.fail(f"{text!r} is no time; expected 2026-11-26, 2026-11-26T14:30, or how long ago: 90m, 2h, 7d, 4w", param, ctx)
+
+
+def filter_options(command: F) -> F:
+    """Adds the options, in this order."""
+    for option in (
+        click.option("--id", "begins", default="", metavar="BEGINNING", help="Only calls whose ids begin so."),
+        click.option("--agent", default="", metavar="NAME", help="Only calls that this agent answered."),
+        click.option("--leg", type=click.Choice([leg.value for leg in LegKind]), help="Only calls that came by this."),
+        click.option("--until", type=Moment(), help="Only calls that began before."),
+        click.option("--since", type=Moment(), help="Only calls that began then or later: 2026-11-26, 2026-11-26T14:30, 2h, 7d."),
+    ):
+        command = option(command)
+    return command
+
+
+def chosen(since: float | None, until: float | None, leg: str | None, agent: str, begins: str, **more: int) -> CallFilter:
+    """The filter that the options make."""
+    return CallFilter(since=since, until=until, leg=leg or "", agent=agent, begins=begins, **more)
+
 
 COLUMNS = ("began", "call", "length", "turns", "ended", "by", "agent")
 HOW_KEPT = "calls are kept where records.keep says so in agent.yaml, or by `voiceagent serve --event-logs N`"

@@ -106,8 +106,7 @@ def pull(names: Sequence[str], profile: str, endpoint: str, source: Source | Non
 
 def fetch(model: Model, cache: Path, endpoint: str = "", source: Source | None = None) -> None:
     """Fetch a model with progress, and say where it lies. Raises ModelError, ConfigError."""
-    from voiceagent.models.hub import hub_endpoint
-    from voiceagent.models.pull import SOURCES, kept_bytes, pull
+    from voiceagent.models.pull import SOURCES, hub_endpoint, kept_bytes, pull
 
     try:
         with _progress(model) as tell:

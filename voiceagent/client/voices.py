@@ -10,10 +10,9 @@ from pathlib import Path
 
 from voiceagent.errors import ConfigError, ModelError
 from voiceagent.json_types import JsonObject
+from voiceagent.models.choice import DEFAULT_ENGINES, require_model
 from voiceagent.models.model import Model
-from voiceagent.models.own import DEFAULT_ENGINES, require_model
-from voiceagent.models.profile import EngineSpec
-from voiceagent.models.registry import Registry
+from voiceagent.models.registry import EngineSpec, Registry
 from voiceagent.settings.agent import models_cache_dir
 
 ASSUMED_LANGUAGE = "en"

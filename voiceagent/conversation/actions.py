@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from voiceagent.conversation.history import Message
 from voiceagent.conversation.rules import ReplyRules
-from voiceagent.turn_taking.expected_value import ExpectedValue
+from voiceagent.turn_taking.patience import ExpectedValue
 
 
 class Action(Struct, frozen=True):

@@ -21,9 +21,8 @@ from voiceagent.conversation.speculation import next_prompt, prefill, settle_spe
 from voiceagent.conversation.state import NextReply, Pause, Phase, Step
 from voiceagent.conversation.tools import run_predicted
 from voiceagent.turn_taking.endpointing import EndpointingDelays
-from voiceagent.turn_taking.expected_value import ExpectedValue, expected_value
 from voiceagent.turn_taking.overlap import UNLIKE_WORDS, Verdict, classify
-from voiceagent.turn_taking.patience import ValueShape, pending, progress
+from voiceagent.turn_taking.patience import ExpectedValue, ValueShape, expected_value, pending, progress
 from voiceagent.turn_taking.pause import PauseEvidence
 from voiceagent.turn_taking.spoken_language import AUTO
 

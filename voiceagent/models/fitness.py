@@ -15,8 +15,7 @@ from voiceagent.grounding.limits import unfit_for
 from voiceagent.llm.engine import ToolSchema
 from voiceagent.models.choice import choose_profile, profile_of, registry_of, voices_of
 from voiceagent.models.model import MULTILINGUAL, Model
-from voiceagent.models.profile import EngineSpec, Profile
-from voiceagent.models.registry import Registry
+from voiceagent.models.registry import EngineSpec, Profile, Registry
 from voiceagent.settings.agent import AgentConfig
 
 

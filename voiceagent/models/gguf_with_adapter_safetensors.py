@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from voiceagent.models.gguf_weights import GgufFile
-from voiceagent.models.gguf_with_adapter import BUNDLED, Adapter, tokenizer
+from voiceagent.models.gguf_with_adapter import BUNDLED, Adapter, GgufFile, tokenizer
 from voiceagent.models.makers import Array, Progress
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"

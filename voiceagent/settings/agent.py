@@ -24,8 +24,7 @@ from voiceagent.settings_file import SettingsFile
 from voiceagent.store.address import VARIABLE, StoreAddress, chosen_store
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.settings import ToolEntry
-from voiceagent.turn_taking.endpoint_weights import ENDPOINTING_MANNERS
-from voiceagent.turn_taking.endpointing_manner import EndpointingManner, Manner
+from voiceagent.turn_taking.endpointing import ENDPOINTING_MANNERS, EndpointingManner, Manner
 from voiceagent.turn_taking.spoken_language import AUTO, agents_languages, check_languages
 
 Tokens = Annotated[int, msgspec.Meta(ge=0, le=10**12)]

@@ -22,8 +22,8 @@ from voiceagent.audio.format import HEARD_HZ
 from voiceagent.stt.gates import ends_in_a_loop, says_all_twice
 from voiceagent.stt.hypothesis import DecodeWindow, Hypothesis, RecognisedWord
 from voiceagent.stt.short_whisper import ShortWhisper
-from voiceagent.turn_taking.expected_value import ExpectedValue
 from voiceagent.turn_taking.languages import language
+from voiceagent.turn_taking.patience import ExpectedValue
 
 
 class GenerationResult(Protocol):

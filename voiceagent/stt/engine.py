@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from voiceagent.errors import EngineError
 from voiceagent.stt.gates import GateLimits
 from voiceagent.stt.hypothesis import Hypothesis
-from voiceagent.turn_taking.expected_value import ExpectedValue
+from voiceagent.turn_taking.patience import ExpectedValue
 
 Policy = Literal["agreement", "alignatt"]
 Positive = Annotated[float, msgspec.Meta(gt=0)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.turn_taking.expected_value import NOTHING, ExpectedValue
+from voiceagent.turn_taking.patience import NOTHING, ExpectedValue
 
 
 @dataclass(frozen=True, slots=True, eq=False)

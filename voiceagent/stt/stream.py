@@ -21,7 +21,7 @@ from voiceagent.stt.gates import rejection
 from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord
 from voiceagent.stt.stable import AlignAtt, LocalAgreement, StableWords, clear_of
 from voiceagent.task_owner import TaskOwner
-from voiceagent.turn_taking.expected_value import ExpectedValue
+from voiceagent.turn_taking.patience import ExpectedValue
 
 
 class AudioWindow:

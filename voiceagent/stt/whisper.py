@@ -24,7 +24,7 @@ from voiceagent.stt.engine import StreamOptions, SttEngine
 from voiceagent.stt.gates import rejection
 from voiceagent.stt.hypothesis import DecodeWindow, Hypothesis
 from voiceagent.stt.queue import DecodeQueue
-from voiceagent.turn_taking.expected_value import NOTHING, ExpectedValue
+from voiceagent.turn_taking.patience import NOTHING, ExpectedValue
 from voiceagent.turn_taking.spoken_language import AUTO, nearest_code
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ import onnx
 import onnxruntime
 from numpy.typing import NDArray
 
-from voiceagent.tts.receptive_field import Margin, NotSplittableError
-from voiceagent.tts.split import SplitModel
+from voiceagent.tts.split import Margin, NotSplittableError, SplitModel
 
 FIRST_FRAMES = 8
 """Frames of the first chunk: about 90 ms of audio at 22 kHz. The caller waits for no more than these."""

@@ -9,14 +9,202 @@ their output depends on a window of their input. The cuts are found by structure
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import onnx
 from onnx import TensorProto, helper
 
-from voiceagent.tts.graph import Graph, integers
-from voiceagent.tts.receptive_field import POINTWISE, Margin, NotSplittableError, Upsampling, receptive_field
+from voiceagent.errors import VoiceAgentError
+
+
+class Graph:
+    """An index of a voice's ONNX graph: which node makes a tensor, and which read it. Nodes are named by their place in `nodes`,
+    which is a topological order (ONNX demands one)."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        self.model = model
+        self.nodes = list(model.graph.node)
+        self.output: str = model.graph.output[0].name
+        self.weights = {tensor.name: tensor for tensor in model.graph.initializer}
+        self.maker = {name: at for at, node in enumerate(self.nodes) for name in node.output if name}
+        self.constants = set(self.weights)
+        """Tensors that depend on neither an input nor randomness."""
+        for node in self.nodes:
+            if not node.op_type.startswith("Random") and all(name in self.constants for name in reads(node)):
+                self.constants.update(node.output)
+
+    def behind(self, names: Iterable[str], stop: Iterable[str] = ()) -> set[int]:
+        """The nodes that the tensors `names` depend on, not looking behind the tensors `stop`."""
+        found: set[int] = set()
+        stopped = set(stop)
+        waiting = [name for name in names if name not in stopped]
+        while waiting:
+            at = self.maker.get(waiting.pop())
+            if at is not None and at not in found:
+                found.add(at)
+                waiting.extend(name for name in reads(self.nodes[at]) if name not in stopped)
+        return found
+
+    def ahead(self, name: str) -> set[int]:
+        """The nodes that depend on the tensor `name`."""
+        known, found = {name}, set()
+        for at, node in enumerate(self.nodes):
+            if any(read in known for read in reads(node)):
+                known.update(node.output)
+                found.add(at)
+        return found
+
+    def between(self, name: str, output: str) -> list[int]:
+        """The nodes on the way from one tensor to another, in order."""
+        return sorted(self.ahead(name) & self.behind([output]))
+
+    def side_inputs(self, region: Iterable[int], name: str) -> list[str]:
+        """The inputs of the nodes of `region` besides the tensor `name`, each other's outputs and constants."""
+        nodes = [self.nodes[at] for at in region]
+        made = {output for node in nodes for output in node.output}
+        found = {read for node in nodes for read in reads(node) if read not in made and read not in self.constants}
+        return sorted(found - {name})
+
+    def part(self, inputs: Sequence[onnx.ValueInfoProto], outputs: Sequence[onnx.ValueInfoProto]) -> onnx.ModelProto:
+        """The model that computes `outputs` from `inputs`; constants come along."""
+        inside = sorted(self.behind([value.name for value in outputs], stop=[value.name for value in inputs]))
+        nodes = [self.nodes[at] for at in inside]
+        read = {name for node in nodes for name in reads(node)} | {value.name for value in outputs}
+        weights = [tensor for name, tensor in self.weights.items() if name in read]
+        graph = onnx.helper.make_graph(nodes, "part", list(inputs), list(outputs), weights)
+        return onnx.helper.make_model(graph, opset_imports=list(self.model.opset_import), ir_version=self.model.ir_version)
+
+
+def reads(node: onnx.NodeProto) -> Iterator[str]:
+    """The tensors that a node reads, those read by the bodies of an `If` or a `Loop` included."""
+    for name in node.input:
+        if name:
+            yield name
+    for attribute in node.attribute:
+        for body in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
+            made = {name for inner in body.node for name in inner.output} | {tensor.name for tensor in body.initializer}
+            made.update(value.name for value in body.input)
+            for inner in body.node:
+                yield from (name for name in reads(inner) if name not in made)
+            yield from (value.name for value in body.output if value.name not in made)
+
+
+def integers(node: onnx.NodeProto, name: str, default: Sequence[int]) -> list[int]:
+    """An attribute that is a list of integers."""
+    return next((list(attribute.ints) for attribute in node.attribute if attribute.name == name), list(default))
+
+
+POINTWISE = frozenset(
+    {"Add", "Sub", "Mul", "Div", "Neg", "Exp", "Sqrt", "Pow", "Clip", "Tanh", "Sigmoid", "LeakyRelu", "Relu", "Softplus"}
+    | {"Identity", "Cast", "Unsqueeze", "Squeeze", "Split", "Slice", "Concat", "Gather", "Shape", "ConstantOfShape"}
+)
+"""Operators that do not look along the time axis in a vocoder or a flow, including those on shapes and channels."""
+
+
+class NotSplittableError(VoiceAgentError):
+    """A voice's graph is not one that can be cut; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """The part of a tensor that is needed beyond the wanted stretch, in samples of that tensor."""
+
+    before: int = 0
+    after: int = 0
+
+    def joined(self, other: Margin) -> Margin:
+        """A margin that is enough for both."""
+        return Margin(max(self.before, other.before), max(self.after, other.after))
+
+
+@dataclass(frozen=True, slots=True)
+class Upsampling:
+    """One step of the vocoder's way from frames to samples. Its input can be trimmed to `margin`: only earlier steps needed what
+    lies further out."""
+
+    rate: int
+    """Samples a frame of latent before the step."""
+    stride: int
+    """The factor by which the step raises it."""
+    margin: Margin
+    starts: str
+    """Name of the model input, int64 (1,), that says at which sample the step's input is cut off before the stride."""
+    ends: str
+
+
+def receptive_field(graph: Graph, region: Sequence[int], start: str, end: str) -> tuple[Margin, tuple[Upsampling, ...]]:
+    """The part of the tensor `start` that the tensor `end` needs around a stretch, and the upsamplings between, in order. Raises
+    NotSplittableError where a node looks along time in an unknown way."""
+    steps = {start: 0}
+    """The number of upsamplings before each tensor. Constants and side inputs are missing, because they do not run along time."""
+    strides: list[int] = []
+    for at in region:
+        node = graph.nodes[at]
+        found = {steps[name] for name in reads(node) if name in steps}
+        if len(found) != 1:
+            raise NotSplittableError(f"its node {node.name} joins tensors of different rates")
+        step = found.pop()
+        if node.op_type == "ConvTranspose":
+            if step != len(strides):
+                raise NotSplittableError(f"its node {node.name} upsamples beside another one")
+            strides.append(_stride(node))
+            step += 1
+        elif node.op_type == "Conv":
+            _check_length_is_kept(node)
+        elif node.op_type not in POINTWISE:
+            raise NotSplittableError(f"its node {node.name} is a {node.op_type}, which may look anywhere along time")
+        steps.update(dict.fromkeys(node.output, step))
+    if steps[end] != len(strides):
+        raise NotSplittableError("its last upsampling is not on the way to the audio")
+    needed: dict[str, Margin] = {end: Margin()}
+    upsamplings: list[Upsampling] = []
+    for at in reversed(region):
+        node = graph.nodes[at]
+        margin = _needed_by(node, [needed.get(name, Margin()) for name in node.output])
+        if node.op_type == "ConvTranspose":
+            number = steps[node.input[0]]
+            rate = math.prod(strides[:number])
+            upsamplings.append(Upsampling(rate, strides[number], margin, f"trim_{number}_starts", f"trim_{number}_ends"))
+        for name in reads(node):
+            if name in steps:
+                needed[name] = needed.get(name, Margin()).joined(margin)
+    return needed[start], tuple(reversed(upsamplings))
+
+
+def _needed_by(node: onnx.NodeProto, outputs: Sequence[Margin]) -> Margin:
+    """The part of a node's input that is needed around a stretch, to have `outputs` around it."""
+    margin = Margin()
+    for output in outputs:
+        margin = margin.joined(output)
+    if node.op_type not in ("Conv", "ConvTranspose"):
+        return margin
+    reach, before = _reach(node), integers(node, "pads", [0, 0])[0]
+    if node.op_type == "Conv":
+        return Margin(margin.before + before, margin.after + reach - before)
+    stride = _stride(node)
+    # Sample o of the output is made of the samples i of the input with i * stride - before <= o <= i * stride - before + reach.
+    return Margin((margin.before + reach - before) // stride, (margin.after + before - 1) // stride + 1)
+
+
+def _reach(node: onnx.NodeProto) -> int:
+    return (integers(node, "kernel_shape", [1])[0] - 1) * integers(node, "dilations", [1])[0]
+
+
+def _check_length_is_kept(node: onnx.NodeProto) -> None:
+    if integers(node, "strides", [1]) != [1] or sum(integers(node, "pads", [0, 0])) != _reach(node):
+        raise NotSplittableError(f"its node {node.name} is a convolution that changes the length")
+
+
+def _stride(node: onnx.NodeProto) -> int:
+    """The factor by which a transposed convolution raises the length: exactly its stride. Raises NotSplittableError for another
+    one."""
+    stride = integers(node, "strides", [1])[0]
+    pads, extra = integers(node, "pads", [0, 0]), integers(node, "output_padding", [0])[0]
+    if len(pads) != 2 or _reach(node) + 1 - sum(pads) + extra != stride:
+        raise NotSplittableError(f"its node {node.name} does not raise the length by its stride {stride}")
+    return stride
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,8 +85,7 @@ def load_voice(model: Path, config: JsonObject, options: onnxruntime.SessionOpti
     import onnx  # slow to import, and only needed here
 
     from voiceagent.tts.chunks import ChunkedVoice
-    from voiceagent.tts.receptive_field import NotSplittableError
-    from voiceagent.tts.split import split, with_durations
+    from voiceagent.tts.split import NotSplittableError, split, with_durations
 
     graph = onnx.load(str(model))
     reasons: list[str] = []

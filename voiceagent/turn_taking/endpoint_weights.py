@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from voiceagent.turn_taking.endpointing_manner import EndpointingManner, Manner
-
 TRAINED: Mapping[str, float] = {
     "bias": -0.119,
     "ear": 0.254,
@@ -23,8 +21,9 @@ TRAINED: Mapping[str, float] = {
 }
 """Weights of `endpoint_features.features`."""
 HESITATION_MS, SPREAD, SPECULATE_FROM = 600.0, 0.8, 0.5
-ENDPOINTING_MANNERS: Mapping[Manner, EndpointingManner] = {
-    "brisk": EndpointingManner(0.2, 200.0, 1600.0),
-    "balanced": EndpointingManner(0.11, 200.0, 2100.0),
-    "patient": EndpointingManner(0.055, 200.0, 2600.0),
+MANNERS: Mapping[str, tuple[float, float, float]] = {
+    "brisk": (0.2, 200.0, 1600.0),
+    "balanced": (0.11, 200.0, 2100.0),
+    "patient": (0.055, 200.0, 2600.0),
 }
+"""The fields of each `EndpointingManner`."""

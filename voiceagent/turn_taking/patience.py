@@ -1,6 +1,6 @@
-"""Patience for a value that was asked for: the form of a value that a tool still needs tells how much of it has been said. After
-half a number, half an e-mail address or part of a name that is being spelled, the agent waits for more; after a complete value it
-does not. Pure."""
+"""The value that was asked for: which one the agent's question is about, and how much of it has been said. After half a number,
+half an e-mail address or part of a name that is being spelled, the agent waits for more; after a complete value it does not.
+Pure."""
 
 from __future__ import annotations
 
@@ -126,3 +126,44 @@ def _parts(piece: str, language: Language) -> list[str] | None:
         return list(piece)
     value = language.numbers.get(piece)
     return None if value is None or value >= HUNDRED else list(str(value))
+
+
+OF_DIGITS: frozenset[Kind] = frozenset({"digits", "phone", "number"})
+"""Values that are said as digits or as number words."""
+MOST_CHOICES, MOST_CHOICE_WORDS = 8, 3
+"""The most choices, and the most words of each, that are given to a recogniser."""
+_WORDS_AND_DIGITS = re.compile(r"[^\W\d_]+|\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedValue:
+    """The value that the agent's question is about, as far as it tells how the answer will sound: digits, choices, both or
+    nothing."""
+
+    digits: bool = False
+    choices: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.digits or bool(self.choices)
+
+    def holds(self, text: str, language: Language) -> bool:
+        """True if the text is such a value and nothing else. Blanks do not distinguish choices: "table cloth" is "tablecloth"."""
+        said = "".join(bare_words(text))
+        if said and any("".join(bare_words(choice)) == said for choice in self.choices):
+            return True
+        pieces = _WORDS_AND_DIGITS.findall(text.casefold())
+        return self.digits and bool(pieces) and all(piece.isdigit() or piece in language.numbers for piece in pieces)
+
+
+NOTHING = ExpectedValue()
+
+
+def expected_value(shapes: Iterable[ValueShape], asked: str, language: Language) -> ExpectedValue:
+    """The value that the agent's last words ask for. A shape is meant if they hold one of its hints."""
+    if "?" not in asked:
+        return NOTHING
+    words = frozenset(bare_words(asked)).difference(language.question_words, *language.unfinished.values())
+    meant = [shape for shape in shapes if shape.hints & words]
+    choices = tuple(choice for shape in meant for choice in shape.choices)
+    are_few = len(choices) <= MOST_CHOICES and all(len(choice.split()) <= MOST_CHOICE_WORDS for choice in choices)
+    return ExpectedValue(any(shape.kind in OF_DIGITS for shape in meant), choices if are_few else ())

@@ -27,8 +27,7 @@ from models.train.turns.people import FITTED, people
 from models.train.turns.rows import Row, rows
 from models.train.turns.sweep import Pauses, area, rule_score
 from voiceagent.turn_taking.endpoint_features import features
-from voiceagent.turn_taking.endpointing import most_for
-from voiceagent.turn_taking.endpointing_manner import Manner
+from voiceagent.turn_taking.endpointing import Manner, most_for
 from voiceagent.turn_taking.languages.en import ENGLISH
 from voiceagent.turn_taking.pause import Habit
 
@@ -215,16 +214,15 @@ def as_python(weights: Mapping[str, float], learned_from: int, validated: float)
         "",
         "from collections.abc import Mapping",
         "",
-        "from voiceagent.turn_taking.endpointing_manner import EndpointingManner, Manner",
-        "",
         "TRAINED: Mapping[str, float] = {",
         *(f'    "{name}": {weight},' for name, weight in weights.items()),
         "}",
         '"""Weights of `endpoint_features.features`."""',
         f"HESITATION_MS, SPREAD, SPECULATE_FROM = {HESITATION_MS}, {SPREAD}, {SPECULATE_FROM}",
-        "ENDPOINTING_MANNERS: Mapping[Manner, EndpointingManner] = {",
-        *(f'    "{name}": EndpointingManner({risk}, {SHORTEST_MS}, {longest}),' for name, (risk, longest) in MANNERS.items()),
+        "MANNERS: Mapping[str, tuple[float, float, float]] = {",
+        *(f'    "{name}": ({risk}, {SHORTEST_MS}, {longest}),' for name, (risk, longest) in MANNERS.items()),
         "}",
+        '"""The fields of each `EndpointingManner`."""',
     ]
     return "\n".join(lines) + "\n"
 

@@ -10,8 +10,7 @@ from voiceagent.llm.engine import ToolSchema
 from voiceagent.models.choice import registry_of
 from voiceagent.models.fitness import LANGUAGE_NAMES, answering, foreign_models, unfit
 from voiceagent.models.model import MULTILINGUAL, Model
-from voiceagent.models.profile import Profile
-from voiceagent.models.registry import Registry
+from voiceagent.models.registry import Profile, Registry
 from voiceagent.settings.agent import AgentConfig
 
 

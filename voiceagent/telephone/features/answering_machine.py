@@ -16,7 +16,7 @@ from voiceagent.audio.format import FRAME_MS
 from voiceagent.audio.levels import rms
 from voiceagent.audio.tones import SingleBeep
 from voiceagent.telephone.features.greeting_words import GreetingWords, Speaker
-from voiceagent.turn_taking.phone_words import PhoneWords
+from voiceagent.turn_taking.language import PhoneWords
 
 QUIET = 0.15
 """A share of the loudest speech so far. Anything softer is silence, or other people in the background."""

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 
-from voiceagent.turn_taking.language import bare_words
-from voiceagent.turn_taking.phone_words import PhoneWords
+from voiceagent.turn_taking.language import PhoneWords, bare_words
 
 MAX_WORDS = 80
 """Only the last words are searched."""

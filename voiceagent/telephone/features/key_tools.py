@@ -16,8 +16,8 @@ from voiceagent.telephone.streams.stream_leg import StreamLeg
 from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
 from voiceagent.tools.threads import Threads
 from voiceagent.tools.tool import Tool, ToolError, ToolPolicy
+from voiceagent.turn_taking.language import PhoneWords
 from voiceagent.turn_taking.languages import language
-from voiceagent.turn_taking.phone_words import PhoneWords
 
 COLLECT_DIGITS, PRESS_KEYS = "collect_digits", "press_keys"
 PATTERN = "^[0-9*#w]{1,32}$"

@@ -19,8 +19,8 @@ from voiceagent.errors import EngineError
 from voiceagent.llm.engine import Urgency, written
 from voiceagent.media.playout import Playout
 from voiceagent.telephone.transfer.interface import TRANSFERRED
+from voiceagent.turn_taking.language import TransferWords
 from voiceagent.turn_taking.languages import language
-from voiceagent.turn_taking.phone_words import TransferWords
 
 SUMMARY_TIMEOUT_S = 15.0
 MAX_SUMMARY_CHARACTERS = 400

@@ -5,15 +5,16 @@ from __future__ import annotations
 from voiceagent.turn_taking.language import (
     Abbreviations,
     Language,
+    PhoneWords,
     Prompts,
     Sayings,
+    TransferWords,
     number_words,
     phrase_set,
     word_set,
     written_set,
 )
 from voiceagent.turn_taking.person_request import PersonWords
-from voiceagent.turn_taking.phone_words import PhoneWords, TransferWords
 
 _ONES = """null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn
 achtzehn neunzehn"""

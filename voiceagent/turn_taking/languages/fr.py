@@ -5,15 +5,16 @@ from __future__ import annotations
 from voiceagent.turn_taking.language import (
     Abbreviations,
     Language,
+    PhoneWords,
     Prompts,
     Sayings,
+    TransferWords,
     number_words,
     phrase_set,
     word_set,
     written_set,
 )
 from voiceagent.turn_taking.person_request import PersonWords
-from voiceagent.turn_taking.phone_words import PhoneWords, TransferWords
 
 _ONES = """zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize"""
 _TENS = "vingt trente quarante cinquante soixante"
