@@ -161,7 +161,7 @@ class AgentService:
             ice,
             parts=(
                 TelephonePart(Telephone.from_settings(self.agent.telephony), line),
-                CallEventsPart(feeds, store_address(), metrics.monitors_changed),
+                CallEventsPart(feeds, store_address(), metrics.monitors_changed, lambda: metrics.slow_readers.add("monitor")),
                 ChatPart(self.agent.name),
                 WhepPart(answer_listener),
             ),

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from voiceagent.audio import g711
+from voiceagent.media.outgoing_events import ReaderLimits
 from voiceagent.media.playout import Position
 from voiceagent.media.websocket.event_audio import Encoding, EventDecoder, EventEncoder
 from voiceagent.media.websocket.event_player import AHEAD_S
-from voiceagent.media.websocket.outbox import MAX_BYTES, TOO_SLOW, Closing
+from voiceagent.media.websocket.outbox import READS_TOO_SLOWLY, Closing
 from voiceagent.media.websocket.websocket_leg import MAX_MESSAGES_IN, TOO_MANY, WebSocketLeg
 from voiceagent.realtime.openai_realtime import appended_audio
 
@@ -137,14 +138,38 @@ async def test_a_cancelled_reply_was_heard_as_far_as_its_time_went(leg: WebSocke
     assert 100.0 <= played_ms < 100.0 + AHEAD_S * 1000.0, "not what was sent ahead"
 
 
-async def test_a_client_that_reads_nothing_is_closed_with_a_reason(leg: WebSocketLeg, wire: HeldWire) -> None:
+@pytest.mark.parametrize("limits", [ReaderLimits(size_bytes=10_000), ReaderLimits(events=20), ReaderLimits(timeout_s=0.05)])
+async def test_a_client_that_reads_nothing_is_closed_with_a_reason(wire: HeldWire, limits: ReaderLimits) -> None:
     wire.reads.clear()
-    piece = {"type": "x", "pad": "x" * 100_000}
-    for _ in range(MAX_BYTES // 100_000 + 1):
-        leg.send_event(piece)
-    assert leg.end_reason == "lost"
+    leg = WebSocketLeg(wire, appended_audio, limits=limits)
+    for _ in range(23):
+        leg.send_event({"type": "x", "pad": "x" * 500} if limits.timeout_s > 1.0 else {"type": "x"})
+        await asyncio.sleep(0)
+    assert [frame async for frame in leg.frames()] == [], "it ends"
+    assert leg.end_reason == "too_slow"
     await leg.close()
-    assert await wire.closed == TOO_SLOW
+    assert await wire.closed == READS_TOO_SLOWLY
+
+
+async def test_a_client_that_reads_again_gets_joined_deltas_in_order(leg: WebSocketLeg, wire: HeldWire) -> None:
+    def audio(number: int, pcm: np.ndarray[Any, np.dtype[np.int16]]) -> dict[str, Any]:
+        delta = base64.b64encode(pcm.astype("<i2").tobytes()).decode()
+        return {"type": "response.output_audio.delta", "event_id": f"audio_{number}", "item_id": "a", "delta": delta}
+
+    wire.reads.clear()
+    leg.send_event({"type": "first"})
+    await asyncio.sleep(0)  # it is on its way, so that the client counts as slow
+    sound = np.arange(1000, dtype=np.int16)
+    for number in range(10):
+        leg.send_event(audio(number, sound[number * 100 : number * 100 + 100]))
+    leg.send_event({"type": "last"})
+    wire.reads.set()
+    while len(wire.sent) < 3:
+        wire.changed.clear()
+        await wire.changed.wait()
+    first, joined, last = wire.sent
+    assert (first["type"], last["type"], joined["event_id"]) == ("first", "last", "audio_9")
+    assert base64.b64decode(joined["delta"]) == sound.astype("<i2").tobytes()
 
 
 async def test_a_client_whose_events_nobody_can_read_in_time_is_closed_with_a_reason(leg: WebSocketLeg, wire: HeldWire) -> None:

@@ -135,6 +135,8 @@ class Served:
     session: aiohttp.ClientSession
     url: str
     watching: Watching
+    slow: list[int]
+    """One for each monitor that was closed because it was too slow."""
 
     def get(self, path: str, **headers: str) -> aiohttp.client._RequestContextManager:
         return self.session.get(f"{self.url}{path}", headers=headers)
@@ -154,9 +156,10 @@ async def serving(
     app[CORS] = lambda request: {"Access-Control-Allow-Origin": "*"}
     watching = Watching()
     feeds = CallFeeds(lambda queue: None)
-    CallEventsPart(feeds, address, watching).add_routes(app)
+    slow: list[int] = []
+    CallEventsPart(feeds, address, watching, lambda: slow.append(1)).add_routes(app)
     async with TestServer(app) as server, aiohttp.ClientSession() as session, asyncio.timeout(PATIENCE_S):
-        yield Served(feeds, session, str(server.make_url("")).rstrip("/"), watching)
+        yield Served(feeds, session, str(server.make_url("")).rstrip("/"), watching, slow)
 
 
 async def messages(response: aiohttp.ClientResponse) -> list[tuple[int, dict[str, object]]]:
@@ -239,6 +242,7 @@ async def test_a_reader_that_takes_nothing_is_closed_with_a_reason(tmp_path: Pat
                 await asyncio.sleep(0)
             assert number < 10_000
             await served.watching.until(0)
+            assert served.slow == [1]
             response.close()
 
 
@@ -249,7 +253,8 @@ async def test_a_reader_that_is_late_is_told_why_it_is_closed(tmp_path: Path) ->
             for number in range(1, MAX_WAITING + 5):
                 feed.publish([event(number)])
             found = await messages(response)
-    assert found[-1] == (0, {"type": "monitor.closed", "reason": "too_slow"})
+        assert found[-1] == (0, {"type": "monitor.closed", "reason": "too_slow"})
+        assert served.slow == [1]
 
 
 async def test_a_monitor_that_goes_leaves_its_place(tmp_path: Path) -> None:

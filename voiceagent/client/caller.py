@@ -208,7 +208,7 @@ class Caller:
         channel = peer.open_channel(LABEL)
         self._events.attach(channel)
         channel.on("message", self._note)
-        channel.on("close", lambda: self._end("ended") if self._peer is peer else None)
+        channel.on("close", lambda: self._gone("ended") if self._peer is peer else None)
         answered = await self._answer_to(self._relay.rewrite_offer(offer) if self._relay else offer)
         self.location, answer = answered.location, read_answer(answered.body)
         if self._relay is not None:
@@ -233,6 +233,15 @@ class Caller:
         if '"voiceagent.resume"' in message:
             event: JsonObject = read_struct(message, dict)
             self._resume_token, self._resume_timeout_s = str(event["token"]), float(event["timeout_s"])
+        if '"voiceagent.call_ended"' in message:
+            self._resume_token = ""
+
+    def _gone(self, reason: str) -> None:
+        """The connection has ended. The call has not, if the server let the client resume it and has not told of its end."""
+        if self._resume_token:
+            self._lost.set()
+        else:
+            self._end(reason)
 
     def say(self, pcm: NDArray[np.int16], rate_hz: int = PLAYED_HZ) -> None:
         """Queue speech, mono int16, shape (samples,); silence is sent when nothing is queued. Raises MediaError when more than
@@ -381,7 +390,5 @@ class Caller:
             self._last_packet_ms = time.monotonic() * 1000.0
             self.started_ms = self.started_ms or self._last_packet_ms
             self._connected.set()
-        elif peer.state == "failed" and self._resume_token:
-            self._lost.set()
         elif peer.state in ("failed", "closed"):
-            self._end("lost" if peer.state == "failed" else "ended")
+            self._gone("lost" if peer.state == "failed" else "ended")

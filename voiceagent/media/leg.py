@@ -65,7 +65,7 @@ class Leg(Protocol):
 
     @property
     def end_reason(self) -> str:
-        """The reason why the connection ended: hangup, closed, lost, abuse. Empty while it is up."""
+        """The reason why the connection ended: hangup, closed, lost, too_slow, abuse. Empty while it is up."""
         ...
 
     @property

@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from voiceagent.json_types import JsonObject
 from voiceagent.media.leg import DeliverAudio, InboundFrame, Leg, LegWrapper
+from voiceagent.media.outgoing_events import TOO_SLOW
 from voiceagent.media.playout import Playout
 from voiceagent.media.websocket.event_audio import Encoding
 from voiceagent.task_owner import TaskOwner
@@ -51,6 +52,8 @@ class ResumableLeg(LegWrapper):
         """Called when the connection is lost, with its last sign of life (`ConnectionLeg.alive_ms`)."""
         self.on_replaced: Callable[[], None] = lambda: None
         """Called when another connection is about to take the place of one that is up."""
+        self.on_slow: Callable[[], None] = lambda: None
+        """Called when a connection has ended because its client reads too slowly."""
         self._leg: ConnectionLeg = first
         self._is_up = True
         self._was_connected = False
@@ -93,7 +96,9 @@ class ResumableLeg(LegWrapper):
             async for frame in leg.frames():
                 yield frame
             if leg is self._leg and self._is_up:
-                if leg.end_reason != LOST or not self._was_connected or not leg.takes_our_events:
+                if leg.end_reason == TOO_SLOW:
+                    self.on_slow()
+                if leg.end_reason not in (LOST, TOO_SLOW) or not self._was_connected or not leg.takes_our_events:
                     return
                 self._lose(leg)
             await self._next(leg)

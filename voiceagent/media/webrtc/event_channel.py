@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 
 from aiortc import RTCDataChannel
+
+from voiceagent.media.outgoing_events import READER, TOO_SLOW, OutgoingEvents, ReaderLimits, encoded
 
 LABEL = "oai-events"
 MAX_MESSAGE_CHARS = 131_072
 MAX_WAITING = 512
 """The number of messages that may wait: incoming ones for a reader, outgoing ones for the channel to open."""
-MAX_BUFFERED_BYTES = 1_048_576
-"""The bytes that a slow peer may leave unread before further events are dropped."""
+SLOW_BYTES, READY_BYTES = 32_768, 8_192
+"""A peer that leaves so much in the channel is slow: events wait until it has taken all but the second number."""
+DRAIN_S = 2.0
 
 
 class EventChannel:
     """Queues around a data channel that may open later. Dropped messages are counted."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_slow: Callable[[], None] = lambda: None, limits: ReaderLimits = READER) -> None:
+        """`on_slow` is called when the peer reads too slowly. Nothing is sent to it any more, except an `error` that says so."""
         self.dropped_out = 0
         self.dropped_in = 0
         """Incoming messages that were dropped: binary, oversized, or more than the reader took."""
@@ -29,7 +33,13 @@ class EventChannel:
         self.overflowed_in = 0
         """Incoming messages dropped because the reader did not take them."""
         self._channel: RTCDataChannel | None = None
-        self._out: deque[str] = deque()
+        self._out = OutgoingEvents(limits)
+        self._on_slow = on_slow
+        self._stall: asyncio.Handle | None = None
+        """Runs while events wait for the peer."""
+        self._is_slow = False
+        self._gave_up = False
+        self._moved = asyncio.Event()
         self._in: deque[tuple[float, str]] = deque()
         self._changed = asyncio.Event()
         self._ended = False
@@ -37,27 +47,48 @@ class EventChannel:
     def attach(self, channel: RTCDataChannel) -> None:
         """Use `channel`; messages that wait are sent when it is open."""
         self._channel = channel
+        channel.bufferedAmountLowThreshold = READY_BYTES
         channel.on("open", self._flush)
+        channel.on("bufferedamountlow", self._flush)
+        channel.on("close", self._moved.set)
         channel.on("message", self._on_message)
         self._flush()
 
     def send(self, event: dict[str, object]) -> None:
-        """Send one event as JSON, or keep it until the channel opens. It is dropped (and counted) when the channel is closed,
-        when the peer does not read or does not take that much, or when too many wait."""
-        text = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
-        if self._channel is not None and self._channel.readyState == "open":
-            self._send_now(self._channel, text)
-        elif self._ended or len(self._out) >= MAX_WAITING or (self._channel and self._channel.readyState != "connecting"):
+        """Send one event as JSON, or keep it until the channel opens or the peer has read. It is dropped (and counted) when the
+        channel is closed, when the peer does not take that much at once, or when too many wait for a channel to open."""
+        state = "connecting" if self._channel is None else self._channel.readyState
+        if self._ended or state not in ("connecting", "open") or (state == "connecting" and len(self._out) >= MAX_WAITING):
             self.dropped_out += 1
-            self.overflowed_out += self._channel is not None and self._channel.readyState == "connecting" and not self._ended
+            self.overflowed_out += self._channel is not None and state == "connecting" and not self._ended
+            return
+        if self._channel is not None and state == "open":
+            if not self._out and self._channel.bufferedAmount <= SLOW_BYTES:
+                self._out.last_id = event.get("event_id")
+                self._send_now(self._channel, encoded(event))
+                return
+            self._out.put(event, joins=self._is_slow)
+            self._flush()
+            if self._out.is_full:
+                self._give_up(self._channel)
         else:
-            self._out.append(text)
+            self._out.put(event, joins=False)
 
     def end(self) -> None:
         """No message will come any more: iterators end after the messages that wait."""
         self._ended = True
         self._out.clear()
         self._changed.set()
+        if self._stall is not None:
+            self._stall.cancel()
+
+    async def drained(self) -> None:
+        """Wait until the peer has taken what waits, or what it is told at the end; for two seconds at most."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_S):
+                while self._channel is not None and self._channel.readyState != "closed" and (self._out or self._gave_up):
+                    self._moved.clear()
+                    await self._moved.wait()
 
     async def messages(self) -> AsyncIterator[tuple[float, str]]:
         """Incoming texts in order, each with its arrival in milliseconds of `time.monotonic`."""
@@ -70,10 +101,6 @@ class EventChannel:
             await self._changed.wait()
 
     def _send_now(self, channel: RTCDataChannel, text: str) -> None:
-        if channel.bufferedAmount > MAX_BUFFERED_BYTES:
-            self.dropped_out += 1
-            self.overflowed_out += 1
-            return
         try:
             channel.send(text)
         except ValueError:
@@ -81,8 +108,42 @@ class EventChannel:
             self.dropped_out += 1
 
     def _flush(self) -> None:
-        while self._out and self._channel is not None and self._channel.readyState == "open":
-            self._send_now(self._channel, self._out.popleft())
+        channel = self._channel
+        if channel is None or channel.readyState != "open":
+            return
+        while self._out and channel.bufferedAmount <= SLOW_BYTES:
+            self._send_now(channel, self._out.take())
+        self._moved.set()
+        if not self._out:
+            self._is_slow = False
+        elif self._stall is None:
+            self._stall = asyncio.get_running_loop().call_soon(self._watch, channel)
+
+    def _watch(self, channel: RTCDataChannel) -> None:
+        """Give the peer up unless it takes something in time."""
+        self._is_slow = bool(self._out)
+        timeout_s, left = self._out.limits.timeout_s, channel.bufferedAmount
+        self._stall = asyncio.get_running_loop().call_later(timeout_s, self._look, channel, left)
+
+    def _look(self, channel: RTCDataChannel, left: int) -> None:
+        self._stall = None
+        if not self._out or channel.readyState != "open":
+            return
+        if channel.bufferedAmount == left:
+            self._give_up(channel)
+        else:
+            self._watch(channel)
+
+    def _give_up(self, channel: RTCDataChannel) -> None:
+        """Tell the peer why nothing more comes, and close. The error has the id of the event before it, which a client that is
+        back names."""
+        self._gave_up = True
+        self._out.clear()
+        message = "Too many events wait to be read; the connection is closed. Take the call up again, and read faster."
+        error = {"type": "invalid_request_error", "code": TOO_SLOW, "message": message, "param": None, "event_id": None}
+        channel.send(encoded({"type": "error", "event_id": self._out.last_id, "error": error}))
+        channel.close()
+        self._on_slow()
 
     def _on_message(self, message: str | bytes) -> None:
         is_full = len(self._in) >= MAX_WAITING

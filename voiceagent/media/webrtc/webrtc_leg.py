@@ -21,6 +21,7 @@ from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.audio_receiver import AudioReceiver
 from voiceagent.media.inbound_frames import InboundFrames
 from voiceagent.media.leg import InboundFrame, Leg
+from voiceagent.media.outgoing_events import READER, TOO_SLOW, ReaderLimits
 from voiceagent.media.paced_audio import PacedAudio
 from voiceagent.media.playout import Playout
 from voiceagent.media.rtp import RtpPacket
@@ -59,12 +60,13 @@ class WebRtcLeg(Leg):
         connect_timeout_s: float,
         silence_timeout_s: float,
         encoder: opus.Encoder,
+        reader: ReaderLimits,
     ) -> None:
         self.playout = Playout()
         self.kind = LegKind.WEBRTC
         self.cleaner = AudioCleaner()
         self._loop = asyncio.get_running_loop()
-        self._events = EventChannel()
+        self._events = EventChannel(lambda: self._end(TOO_SLOW), reader)
         self._has_channel = False
         self._gate = GateCounters()
         self._guard = TransportGuard(self._on_abuse)
@@ -104,6 +106,7 @@ class WebRtcLeg(Leg):
         silence_timeout_s: float = 8.0,
         bitrate_bps: int = 32_000,
         complexity: int = 5,
+        reader: ReaderLimits = READER,
     ) -> tuple[WebRtcLeg, str]:
         """Take an offer; returns the leg, and the SDP that answers it with all candidates. The connection comes up by itself. If
         it is not up within `connect_timeout_s`, or nothing is received for `silence_timeout_s`, the leg ends as `lost`.
@@ -112,7 +115,7 @@ class WebRtcLeg(Leg):
         offer = read_offer(offer_sdp, private_candidates=private_candidates)
         encoder = opus.Encoder(bitrate_bps=bitrate_bps, complexity=complexity)
         budget = Budget(len(offer_sdp.encode()))
-        leg = cls(budget, ice_servers, ports, connect_timeout_s, silence_timeout_s, encoder)
+        leg = cls(budget, ice_servers, ports, connect_timeout_s, silence_timeout_s, encoder, reader)
         try:
             return leg, with_address(await leg._negotiate(offer), ports.address)
         except BaseException:
@@ -138,8 +141,8 @@ class WebRtcLeg(Leg):
             yield text
 
     def send_event(self, event: dict[str, object]) -> None:
-        """Send one JSON event to the client. It is kept (bounded) until the channel opens. It is dropped and counted when the
-        channel is closed or the client does not read."""
+        """Send one JSON event to the client. It is kept (bounded) until the channel opens, and dropped and counted when the
+        channel is closed. A client that does not read ends the leg as `too_slow`."""
         self._events.send(event)
 
     def play(self, playout: Playout) -> None:
@@ -163,8 +166,8 @@ class WebRtcLeg(Leg):
 
     @property
     def end_reason(self) -> str:
-        """The reason why the connection ended: hangup (the peer closed it), closed (we did), lost, abuse (the peer went on after
-        refusals). Empty while it is up."""
+        """The reason why the connection ended: hangup (the peer closed it), closed (we did), lost, too_slow (the peer does not
+        read its events), abuse (it went on after refusals). Empty while it is up."""
         return self._end_reason
 
     @property
@@ -205,6 +208,8 @@ class WebRtcLeg(Leg):
 
     async def close(self) -> None:
         """End the connection and free its sockets and tasks. May be called twice."""
+        if not self._end_reason or self._end_reason == TOO_SLOW:
+            await self._events.drained()
         self._end("closed")
         await self._freeing.run()
 

@@ -7,7 +7,8 @@ from collections import deque
 from collections.abc import AsyncIterator
 
 from voiceagent.json_types import JsonObject
-from voiceagent.media.websocket.outbox import CLOSED, Closing, Outbox, TextWire
+from voiceagent.media.outgoing_events import READER, ReaderLimits
+from voiceagent.media.websocket.outbox import CLOSED, READS_TOO_SLOWLY, Closing, Outbox, TextWire
 from voiceagent.task_owner import TaskOwner
 
 MAX_MESSAGES_IN = 512
@@ -17,10 +18,10 @@ TOO_MANY = 1008, "too many events wait to be read"
 class WebSocketSideband:
     """Implements `Sideband`. `close` frees it."""
 
-    def __init__(self, wire: TextWire, *, extras: bool = True) -> None:
+    def __init__(self, wire: TextWire, *, extras: bool = True, limits: ReaderLimits = READER) -> None:
         """See `Outbox` for `extras`."""
         self._wire = wire
-        self._outbox = Outbox(wire, self._end, extras=extras)
+        self._outbox = Outbox(wire, self._end, limits, extras=extras)
         self._waiting: deque[str] = deque()
         self._changed = asyncio.Event()
         self._closing: Closing = CLOSED
@@ -32,6 +33,11 @@ class WebSocketSideband:
     def is_open(self) -> bool:
         """True until its connection ends, or is to be ended."""
         return self._is_open
+
+    @property
+    def was_too_slow(self) -> bool:
+        """True once it was ended because its client does not read."""
+        return self._closing is READS_TOO_SLOWLY
 
     def receive(self, text: str) -> None:
         """Take one message of the client."""

@@ -18,6 +18,7 @@ from voiceagent.latency.spans import LegKind
 from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.inbound_frames import InboundFrames
 from voiceagent.media.leg import DeliverAudio, InboundFrame, Leg
+from voiceagent.media.outgoing_events import READER, TOO_SLOW, ReaderLimits
 from voiceagent.media.playout import Playout, Position
 from voiceagent.media.websocket.event_audio import Encoding, EventDecoder, EventEncoder
 from voiceagent.media.websocket.event_player import EventPlayer
@@ -44,7 +45,7 @@ ReadAudio = Callable[[str], str | None]
 class WebSocketLeg(Leg):
     """Implements `Leg`. `close` frees it."""
 
-    def __init__(self, wire: TextWire, read_audio: ReadAudio, *, extras: bool = True) -> None:
+    def __init__(self, wire: TextWire, read_audio: ReadAudio, *, extras: bool = True, limits: ReaderLimits = READER) -> None:
         """See `Outbox` for `extras`."""
         self.kind = LegKind.WEBSOCKET
         self.cleaner = AudioCleaner()
@@ -64,7 +65,7 @@ class WebSocketLeg(Leg):
         """The client's messages, each with the number of frames before it."""
         self._changed = asyncio.Event()
         self._heard = asyncio.Event()
-        self._outbox = Outbox(wire, self._on_unsent, extras=extras)
+        self._outbox = Outbox(wire, self._on_unsent, limits, extras=extras)
         self._end_reason = ""
         self._closing: Closing = CLOSED
         self._tasks.start_alone(self._player.run(), "audio of a WebSocket")
@@ -183,7 +184,7 @@ class WebSocketLeg(Leg):
     def _on_unsent(self, closing: Closing) -> None:
         """Nothing can be sent any more. How a connection ended that was closed is told by `gone`."""
         if closing is not CLOSED:
-            self._end("lost", closing)
+            self._end(TOO_SLOW, closing)
 
     def _end(self, reason: str, closing: Closing) -> None:
         if not self._end_reason:

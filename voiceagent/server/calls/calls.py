@@ -210,6 +210,7 @@ class Calls:
                 raise
         up = self._up[call_id] = _Up(call_id, handle, leg, place)
         if isinstance(handle, ResumableCall) and isinstance(leg, ResumableLeg):
+            leg.on_slow = lambda: self.reader_was_slow(leg.kind, call_id)
             leg.on_lost, leg.on_replaced = handle.connection_lost, handle.connection_replaced
             handle.offer_resumption(up.new_token())
         self.metrics.call_started(leg.kind)
@@ -254,6 +255,11 @@ class Calls:
             if not is_taken:
                 leg.replaced()
                 await leg.close()
+
+    def reader_was_slow(self, transport: str, call_id: str) -> None:
+        """A connection to a call's events was closed because its client does not read."""
+        self.metrics.slow_readers.add(transport)
+        log.warning("call %s: its events over %s are not read in time, so the connection is closed", call_id, transport)
 
     def _connected(self) -> int:
         """The number of connected calls. A half-open call costs nothing."""

@@ -7,6 +7,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
+from voiceagent.media.outgoing_events import TOO_SLOW
 from voiceagent.store.call_events import CallEvent
 
 MAX_KEPT, MAX_KEPT_BYTES = 1_000, 512 * 1024
@@ -14,7 +15,6 @@ MAX_KEPT, MAX_KEPT_BYTES = 1_000, 512 * 1024
 MAX_WAITING, MAX_WAITING_BYTES = 500, 256 * 1024
 """Events that may wait for a monitor."""
 MAX_MONITORS, MAX_MONITORS_OF_A_CALL = 100, 20
-TOO_SLOW = "too_slow"
 
 Line = tuple[int, bytes]
 """An event: its number, 0 for none, and its JSON."""

@@ -33,7 +33,7 @@ from voiceagent.server.http.connection import AIOHTTP_OPTIONS
 from voiceagent.server.http.offer import read_offer, refuse_encodings
 from voiceagent.server.http.page import serve_page
 from voiceagent.server.http.problems import Problem, answer_problems
-from voiceagent.server.http.realtime_socket import RealtimeSocket, check_upgrade
+from voiceagent.server.http.realtime_socket import SOCKET_LIMITS, RealtimeSocket, SocketLimits, check_upgrade
 from voiceagent.server.http.secret_requests import SECRETS_PATH, SecretRequests, ShowSession, shown_as_asked
 from voiceagent.server.monitoring.loop_monitor import LoopMonitor
 from voiceagent.server.monitoring.metrics import Metrics
@@ -79,6 +79,8 @@ class Service:
     """The parts that other rooms add."""
     web_folder: Path | None = None
     """The page; the shipped one when None."""
+    sockets: SocketLimits = SOCKET_LIMITS
+    """The limits of clients over a WebSocket."""
     drain_timeout_s: float = DRAIN_TIMEOUT_S
     hang_up_grace_s: float = HANG_UP_GRACE_S
     about: Callable[[], dict[str, object]] = dict
@@ -95,6 +97,8 @@ KEYS = web.AppKey("keys", KeyRing)
 DRAINING = web.AppKey("draining", Draining)
 SOCKETS = web.AppKey("sockets", TaskOwner)
 """Owns what closes WebSockets."""
+LIMITS = web.AppKey("limits", SocketLimits)
+"""Those of clients over a WebSocket."""
 
 
 def make_app(service: Service) -> web.Application:
@@ -131,7 +135,7 @@ def make_app(service: Service) -> web.Application:
         await keys.keep_uses(quotas.spent_s())
         await app[READINESS].close()
 
-    app[SOCKETS] = TaskOwner()
+    app[SOCKETS], app[LIMITS] = TaskOwner(), service.sockets
 
     async def close_sockets(app: web.Application) -> None:
         await app[SOCKETS].close()
@@ -259,7 +263,7 @@ async def _open_socket(request: web.Request) -> web.StreamResponse:
     if "call_id" in request.query:
         return await _join(request)
     calls, draining = request.app[CALLS], request.app[DRAINING]
-    opened = RealtimeSocket(request, request.app[SOCKETS])
+    opened = RealtimeSocket(request, request.app[SOCKETS], request.app[LIMITS])
     if token := resume_token_of(request):
         await calls.resume(token, opened.make_leg, _after(request))
         await opened.carry()
@@ -286,8 +290,9 @@ async def _open_socket(request: web.Request) -> web.StreamResponse:
 
 async def _join(request: web.Request) -> web.StreamResponse:
     call = request.app[CALLS].joinable(request.query["call_id"], request[CLIENT])
-    opened = RealtimeSocket(request, request.app[SOCKETS])
-    await opened.attend(call)
+    opened = RealtimeSocket(request, request.app[SOCKETS], request.app[LIMITS])
+    if not await opened.attend(call):
+        request.app[CALLS].reader_was_slow("sideband", request.query["call_id"])
     return opened.socket
 
 

@@ -11,8 +11,9 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 
 from aiohttp import web
 
+from voiceagent.media.outgoing_events import TOO_SLOW
 from voiceagent.server.calls.calls import KEY_REVOKED
-from voiceagent.server.calls.monitors import MAX_MONITORS, MAX_MONITORS_OF_A_CALL, TOO_SLOW, CallFeed, CallFeeds, Line
+from voiceagent.server.calls.monitors import MAX_MONITORS, MAX_MONITORS_OF_A_CALL, CallFeed, CallFeeds, Line
 from voiceagent.server.calls.quotas import CLIENT
 from voiceagent.server.http.app import CORS, KEYS
 from voiceagent.server.http.event_stream import EventStream, SlowReaderError
@@ -41,11 +42,13 @@ class CallEventsPart:
         feeds: CallFeeds,
         address: StoreAddress,
         watching: Callable[[int], None] = lambda monitors: None,
+        was_slow: Callable[[], None] = lambda: None,
     ) -> None:
-        """`watching` is called with the number of monitors whenever it changes."""
+        """`watching` is called with the number of monitors whenever it changes, and `was_slow` when one was closed because it
+        does not read in time."""
         self._feeds = feeds
         self._address = address
-        self._watching = watching
+        self._watching, self._was_slow = watching, was_slow
         self._of_call: dict[str, int] = {}
         self._stopping = asyncio.Event()
 
@@ -125,16 +128,22 @@ class CallEventsPart:
                 await stream.send(page)
             return await stream.end()
         except SlowReaderError:
-            return await stream.end(TOO_SLOW)
+            return await self._closed(stream, TOO_SLOW)
         except StreamClosedError as closed:
-            return await stream.end(str(closed))
+            return await self._closed(stream, str(closed))
         except StoreError as error:
             log.error("the call %s cannot be followed: %s", request.match_info["id"], error)
-            return await stream.end(STORE_FAILED)
+            return await self._closed(stream, STORE_FAILED)
         except ConnectionError:
             return stream.response
         finally:
             await pages.aclose()
+
+    async def _closed(self, stream: EventStream, reason: str) -> web.StreamResponse:
+        """Say why no more comes."""
+        if reason == TOO_SLOW:
+            self._was_slow()
+        return await stream.end({"type": "monitor.closed", "reason": reason})
 
     async def _running(self, call_id: str, feed: CallFeed, since: int) -> AsyncGenerator[list[Line], None]:
         """The events of a call that runs here. What the feed holds no more comes from the store, if it is kept."""

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, contextmanager
 from aiohttp import web
 
 from voiceagent.json_types import JsonObject
+from voiceagent.media.outgoing_events import TOO_SLOW
 from voiceagent.realtime.chat_request import ChatRequest, read_chat_request
 from voiceagent.realtime.client_events import ClientEventError
 from voiceagent.realtime.settings import ClientSettings
@@ -26,6 +27,9 @@ from voiceagent.task_owner import running
 PATH = "/v1/chat/completions"
 KEPT = KeepLimits(60.0, 256, 8 * 2**20)
 """The limits of streams that nobody reads. So long one goes on, and is kept after its end; as many that are over are kept."""
+TOO_SLOWLY_READ = Problem(
+    408, TOO_SLOW, "The answer is not read in time; send the same request with Last-Event-ID to get the rest of it."
+)
 _SEEN = re.compile(r"(chatcmpl-[0-9a-f]{24}):([0-9]{1,9})")
 
 
@@ -176,7 +180,8 @@ class ChatPart:
                     number = events[-1][0]
                 return await stream.end()
             except SlowReaderError:
-                return await stream.end()
+                request.app[CALLS].reader_was_slow("chat", answer.id.replace("chatcmpl-", "rtc_"))
+                return await stream.end(TOO_SLOWLY_READ.body())
             except ConnectionError:
                 return stream.response
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from aiohttp import hdrs, web
 
+from voiceagent.json_types import JsonObject
 from voiceagent.task_owner import running
 
 T = TypeVar("T")
@@ -70,13 +71,13 @@ class EventStream:
                     await self._write(b": alive\n\n")
             return task.result()
 
-    async def end(self, reason: str = "") -> web.StreamResponse:
-        """Say why no more comes, if it is not the end of the call, and end the answer. A reader that does not take even that is
+    async def end(self, last: JsonObject | None = None) -> web.StreamResponse:
+        """End the answer, after a last event if it is not over by itself. A reader that does not take even that is
         disconnected."""
         try:
             async with asyncio.timeout(GOODBYE_S):
-                if reason:
-                    await self.response.write(_event(0, json.dumps({"type": "monitor.closed", "reason": reason}).encode()))
+                if last is not None:
+                    await self.response.write(_event(0, json.dumps(last).encode()))
                 await self.response.write_eof()
         except (TimeoutError, ConnectionError):
             if self._request.transport is not None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import dataclass
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
+from voiceagent.media.outgoing_events import READER, ReaderLimits
 from voiceagent.media.websocket.sideband import WebSocketSideband
 from voiceagent.media.websocket.websocket_leg import WebSocketLeg
 from voiceagent.realtime.dialect import MAX_AUDIO_EVENT_CHARACTERS
@@ -21,7 +23,6 @@ log = logging.getLogger(__name__)
 
 TRANSCRIPTION = "transcription"
 """The intent of a client, and the type of its session, that wants only the texts of the caller's speech."""
-PING_S = 30.0
 CLOSE_S = 2.0
 """The longest wait for a client's answer to our close. A client that reads nothing is cut off after twice that time."""
 ORDERLY = (WSCloseCode.OK, WSCloseCode.GOING_AWAY, 0)
@@ -30,6 +31,18 @@ EXTRAS = "voiceagent_events"
 """The part of the address that asks for our own events. Clients of others may take an event that they do not know for a fault."""
 MAX_REASON_BYTES = 120
 """The longest reason of a close frame (RFC 6455 §5.5: 125 bytes with its code)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SocketLimits:
+    """The limits of a client's WebSocket."""
+
+    ping_s: float = 30.0
+    """A client that has sent nothing for so long is asked for a sign of life. It is lost if none comes in half that time."""
+    reader: ReaderLimits = READER
+
+
+SOCKET_LIMITS = SocketLimits()
 
 
 def check_upgrade(request: web.Request) -> None:
@@ -51,17 +64,18 @@ def check_upgrade(request: web.Request) -> None:
 class RealtimeSocket:
     """One WebSocket of a client. Implements `TextWire`."""
 
-    def __init__(self, request: web.Request, tasks: TaskOwner) -> None:
+    def __init__(self, request: web.Request, tasks: TaskOwner, limits: SocketLimits) -> None:
         """`tasks` end with the server."""
         self.socket = web.WebSocketResponse(
             timeout=CLOSE_S,
-            heartbeat=PING_S,
+            heartbeat=limits.ping_s,
             compress=False,
             max_msg_size=2 * MAX_AUDIO_EVENT_CHARACTERS,
             protocols=(SUBPROTOCOL,),
         )
         self._request = request
         self._tasks = tasks
+        self._reader = limits.reader
         self.leg: WebSocketLeg | None = None
 
     @property
@@ -79,7 +93,7 @@ class RealtimeSocket:
     async def make_leg(self) -> WebSocketLeg:
         """Take the WebSocket, and make a leg of it."""
         await self.socket.prepare(self._request)
-        self.leg = WebSocketLeg(self, appended_audio, extras=self._has_extras)
+        self.leg = WebSocketLeg(self, appended_audio, extras=self._has_extras, limits=self._reader)
         return self.leg
 
     async def carry(self) -> None:
@@ -96,15 +110,17 @@ class RealtimeSocket:
         finally:
             leg.gone(is_closed=is_closed)
 
-    async def attend(self, call: JoinableCall) -> None:
-        """Be a sideband of a running call, until the WebSocket is closed or the call ends."""
+    async def attend(self, call: JoinableCall) -> bool:
+        """Be a sideband of a running call, until the WebSocket is closed or the call ends. Returns False if the client did not
+        read its events in time."""
         await self.socket.prepare(self._request)
-        sideband = WebSocketSideband(self, extras=self._has_extras)
+        sideband = WebSocketSideband(self, extras=self._has_extras, limits=self._reader)
         async with running(self._listen(sideband), "sideband"):
             try:
                 await call.join(sideband)
             finally:
                 await sideband.close()
+        return not sideband.was_too_slow
 
     async def _listen(self, sideband: WebSocketSideband) -> None:
         try:
@@ -129,13 +145,15 @@ class RealtimeSocket:
         if not self.socket.prepared:
             return
         said = reason.encode()[:MAX_REASON_BYTES].decode(errors="ignore").encode()
-        transport = self._request.transport
         closing = self._tasks.start(self._closed(code, said), "close of a WebSocket")
         try:
             await asyncio.wait((closing,), timeout=2 * CLOSE_S)
         finally:
-            if transport is not None:
-                asyncio.get_running_loop().call_later(CLOSE_S if closing.done() else 0.0, transport.abort)
+            asyncio.get_running_loop().call_later(CLOSE_S if closing.done() else 0.0, self._cut)
+
+    def _cut(self) -> None:
+        if self._request.transport is not None:  # None: it has closed by itself
+            self._request.transport.abort()
 
     async def _closed(self, code: int, reason: bytes) -> None:
         await self.socket.close(code=code, message=reason)

@@ -73,6 +73,9 @@ class Metrics(Collector):
         self.turns_total = 0
         self.budget_misses = CountsBy("stage", "voiceagent_budget_misses_total", "Stages of turns that were over budget.")
         self.queue_drops = CountsBy("queue", "voiceagent_queue_drops_total", "Items that a full queue let go of.")
+        self.slow_readers = CountsBy(
+            "transport", "voiceagent_slow_readers_total", "Connections that were closed because events were not read in time."
+        )
         self.losses = Losses()
         """Counts of the data that the disk did not take."""
         self.media = CountsBy("event", "voiceagent_media_total", "What became of packets and frames, as calls ended.")
