@@ -110,7 +110,7 @@ test-vllm-engines:
 	@PYTHON=$(PYTHON) bash scripts/install-vllm.sh
 	@$(VLLM_VENV)/bin/python -m pytest tests/vllm $(ARGS)
 
-#: make test-vllm-calls       the whole calls alone, without those whose model a script plays: no vLLM answers them
+#: make test-vllm-calls       the whole calls alone, without those that are about no language model or whose model a script plays
 test-vllm-calls:
 	@PYTHON=$(PYTHON) bash scripts/install-vllm.sh
 	@VOICEAGENT_TEST_PROFILE=vllm-cpu $(VLLM_VENV)/bin/python -m pytest tests/calls $(ARGS)

@@ -16,7 +16,11 @@ OF_SCRIPTED_MODELS = (
     *("test_real_looking_replies.py", "test_slow_models.py", "test_written_calls.py"),
 )
 """In these the agents name a language model of their own, which a script plays: no vLLM would be asked."""
-collect_ignore = OF_SCRIPTED_MODELS if PROFILE == NEEDS_VLLM else ()
+OF_NO_MODEL = (
+    *("test_call_command.py", "test_cuts.py", "test_documented_client.py", "test_recorded_browser_calls.py", "test_whep.py"),
+)
+"""These are about the command line, the network and recordings, whatever model answers. They run with the bundled one."""
+collect_ignore = (*OF_SCRIPTED_MODELS, *OF_NO_MODEL) if PROFILE == NEEDS_VLLM else ()
 
 
 @pytest.fixture(scope="session", autouse=True)
