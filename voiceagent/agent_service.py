@@ -42,7 +42,7 @@ from voiceagent.models.fitness import foreign_models, unfit
 from voiceagent.private_files import keep_private
 from voiceagent.realtime.client_events import ClientEventError
 from voiceagent.realtime.conversation import random_id
-from voiceagent.realtime.fixed_settings import fixed_in
+from voiceagent.realtime.fixed_settings import fixed_in, parameters_in
 from voiceagent.realtime.openai_realtime import OPENAI
 from voiceagent.realtime.settings import ClientSettings, SessionFacts
 from voiceagent.server.access.key_ring import KeyRing
@@ -72,8 +72,10 @@ from voiceagent.telephone.features.recording_folder import Recordings
 from voiceagent.telephone.sip.line import SipService
 from voiceagent.telephone.sip.trunk import Trunk
 from voiceagent.telephone.streams.lines import Telephone
+from voiceagent.tools.call_context import CallOrigin
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.client_mcp import check_allowed
+from voiceagent.tools.end_call import EndCallTool
 from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.tts.spoken_voice import AgentSpeech
@@ -285,7 +287,8 @@ class AgentService:
             if session.get("instructions") and (line := cramped(agent, tools, parts.engines.llm.limits)):
                 log.warning("call %s: %s", call_id, line)
             servers = self.agent.http.client_mcp_servers
-            call_tools = _call_tools(tools, session, () if no_tools(parts.engines.llm) else made.tools, servers)
+            own = () if no_tools(parts.engines.llm) else (*made.tools, *_end_call(agent))
+            call_tools = _call_tools(tools, session, own, servers)
             record = new_record(call_id, leg.kind, agent.name, agent.profile, kept)
             event_log = None
             if kept.settings.keep == "event_logs":
@@ -296,7 +299,9 @@ class AgentService:
             observers: list[CallObserver] = [Measured(metrics, TurnStore(kept.writer)), TurnLog(), recorder]
             fixed = fixed_in(session)
             features = [*made.features, leg] if isinstance(leg, WrittenLeg) else made.features
-            return Call(call_id, made.leg, replace(parts, agent=agent), call_tools, observers, asked, features, fixed)
+            whose = made.origin or CallOrigin(parameters=parameters_in(session))
+            own_parts = replace(parts, agent=agent)
+            return Call(call_id, made.leg, own_parts, call_tools, observers, asked, features, fixed, whose)
 
         return start_call
 
@@ -333,6 +338,16 @@ def _call_tools(agents: ToolSet, session: dict[str, object], legs: Sequence[Tool
     return tools
 
 
+def _end_call(agent: AgentConfig) -> tuple[Tool, ...]:
+    """The tool `end_call`, if the agent may end its calls."""
+    if not agent.end_call:
+        return ()
+    own, prompts = agent.prompts, language(agent.spoken_languages[0]).prompts
+    description = prompts.end_call if own.end_call is None else own.end_call
+    reason = prompts.end_call_reason if own.end_call_reason is None else own.end_call_reason
+    return (EndCallTool(description, reason),)
+
+
 @contextmanager
 def _offered_session() -> Iterator[None]:
     """Raises Problem for session settings of an offer that a `session.update` would refuse too."""
@@ -347,9 +362,9 @@ def _speech(agent: AgentConfig, engines: Engines) -> AgentSpeech:
     """The agent's speech. Raises ConfigError."""
     first = agent.spoken_languages[0]
     phrases, own = agent.phrases, language(first).sayings
-    by_name = {"greeting": phrases.greeting}
+    by_name = {"greeting": phrases.text("greeting") or ""}
     for name in ("check_in", "farewell", "apology", "not_understood", "offer_person", "transfer", "transfer_failed", "resumed"):
-        said = getattr(phrases, name)
+        said = phrases.text(name)
         by_name[name] = getattr(own, name) if said is None else said
     by_name.update((filler, filler) for filler in (own.fillers if phrases.fillers is None else phrases.fillers))
     return AgentSpeech(agent.speech, by_name, agent.base_dir, engines.tts, first, engines.voices)

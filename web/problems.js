@@ -85,6 +85,7 @@ const PROBLEMS = {
 const ENDS = {
   hangup: { title: 'You hung up.', advice: '', calm: true },
   silence: { title: 'The call ended because nobody spoke.', advice: 'Call again whenever you like.', action: 'Call again', calm: true },
+  agent_ended: { title: 'The agent ended the call.', advice: 'Call again whenever you like.', action: 'Call again', calm: true },
   call_limit: { title: 'The call reached the longest time allowed.', advice: 'Call again to go on.', action: 'Call again', calm: true },
   lost: {
     title: 'The connection to the server was lost.',

@@ -171,7 +171,7 @@ class Bots:
         worker = PipelineWorker(pipeline, params=self._pipeline_params())
 
         async def greet(_transport: Any, _client: Any) -> None:
-            await worker.queue_frames([TTSSpeakFrame(self._agent.phrases.greeting)])
+            await worker.queue_frames([TTSSpeakFrame(self._agent.phrases.text("greeting") or "")])
 
         async def leave(_transport: Any, _client: Any) -> None:
             await worker.cancel()

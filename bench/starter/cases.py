@@ -100,7 +100,7 @@ def _agent(path: Path) -> Agent:
     instructions, greeting = file.instructions.strip(), file.greeting
     if name == DEMO:
         config = load_agent(demo_agent_file())
-        instructions, greeting = config.instructions, config.phrases.greeting
+        instructions, greeting = config.instructions, config.phrases.text("greeting") or ""
     try:
         dialogues = tuple(_dialogues(name, file))
     except (ValueError, SyntaxError) as error:

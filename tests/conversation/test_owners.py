@@ -24,6 +24,7 @@ OWNERS = {
     "silence": "silence",
     "connection": "connection",
     "timers": "state",
+    "kept": "machine",
     "rules": "caller_turn",
     "spoken": "caller_turn",
 }

@@ -84,6 +84,10 @@ async def test_a_call_has_the_session_of_its_secret(client: Client, switchboard:
         "voiceagent": {"fixed": ("instructions", "audio.output.voice")},
     }
     assert await code_of(await call(client, secret, '{"instructions": "Sell hats."}'), 400) == "setting_fixed"
+    told = await secret_of(client, {"voiceagent": {"parameters": {"customer": "42"}}})
+    forged = '{"voiceagent": {"parameters": {"customer": "1"}}}'
+    assert (await call(client, told, forged)).status == 201
+    assert switchboard.calls[-1].session["voiceagent"]["parameters"] == {"customer": "42"}
     loose = await secret_of(client, {"session": {"instructions": "Sell shoes."}, "voiceagent": {"fixed": []}})
     assert (await call(client, loose, '{"instructions": "Sell hats."}')).status == 201
     assert switchboard.calls[-1].session["instructions"] == "Sell hats."
@@ -168,6 +172,8 @@ async def test_a_secret_of_an_origin_is_good_for_its_pages_only(client: Client) 
         ({"voiceagent": {"origin": "shop"}}, "voiceagent.origin"),
         ({"voiceagent": {"origin": "https://evil.example"}}, "voiceagent.origin"),
         ({"voiceagent": {"fixed": ["a b"]}}, "voiceagent.fixed[0]"),
+        ({"voiceagent": {"parameters": {str(number): "" for number in range(33)}}}, "voiceagent.parameters"),
+        ({"voiceagent": {"parameters": {"customer": 42}}}, "voiceagent.parameters[...]"),
     ],
 )
 async def test_a_request_that_cannot_be_granted_is_refused_in_one_line(

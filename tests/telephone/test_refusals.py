@@ -417,7 +417,7 @@ async def test_a_person_is_to_be_had_where_the_line_can_transfer_and_not_in_call
         leg = StreamLeg(SilentWire(), VENDORS["twilio"].new_stream(), Started(AudioFormat(), facts), transfer=used)
         agent = phone_call(AgentConfig(telephony=settings), leg).agent
         assert agent.telephony.human.transfer == expected
-        assert agent.phrases.greeting.startswith("Sorry, nobody can take your call") is facts.comes_back
+        assert str(agent.phrases.text("greeting")).startswith("Sorry, nobody can take your call") is facts.comes_back
         await leg.close()
 
 

@@ -35,8 +35,7 @@ from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.sip.call import SipCall
 from voiceagent.telephone.sip.line import soonest
 from voiceagent.telephone.sip.sip_leg import SipLeg
-from voiceagent.tools.threads import Threads
-from voiceagent.tools.tool import ToolError
+from voiceagent.tools.tool import RunScope, ToolError
 from voiceagent.turn_taking.languages import LANGUAGES
 
 KEYS = "0123456789*#"
@@ -269,7 +268,7 @@ async def test_a_line_puts_a_caller_through_or_tells_the_language_model_why_not_
     ):
         await alice.do("dial", world.uri("agent"))
         await world.wait(lambda: bool(world.calls and world.calls[0].heard))
-        call, threads = world.calls[0], Threads()
+        call, scope = world.calls[0], RunScope()
         assert await call.transfer_to("nobody") == "there is nobody called 'nobody'"
         settings = TelephonySettings(sip=SipSettings("sip:agent@pbx.test"), transfers=transfers)
         phone_of_call = phone_call(AgentConfig(telephony=settings), call.leg)
@@ -277,11 +276,11 @@ async def test_a_line_puts_a_caller_through_or_tells_the_language_model_why_not_
         for feature in phone_of_call.features:
             feature.begin(FedCall())
         with pytest.raises(ToolError, match="The transfer to desk failed: 486 Busy Here"):
-            await tool.run(tool.parse('{"to": "desk"}'), threads)
+            await tool.run(tool.parse('{"to": "desk"}'), scope)
         heard = len(call.heard)
         await world.wait(lambda: len(call.heard) > heard + 20)
         assert not call.ended
-        transferring = asyncio.create_task(tool.run(tool.parse('{"to": "sales"}'), threads))
+        transferring = asyncio.create_task(tool.run(tool.parse('{"to": "sales"}'), scope))
         await bob.wait_told("CALL_INCOMING")
         asked_meanwhile = asyncio.ensure_future(call.transfer_to("desk"))
         await bob.do("accept")
@@ -301,7 +300,7 @@ async def test_the_tools_of_a_line_are_those_of_its_settings(world: SipWorld, tm
         transfer, press_keys = phone_call(agent, world.calls[0].leg).tools
         assert (transfer.name, transfer.description) == ("transfer", LANGUAGES["de"].phone.transfer)
         assert (press_keys.name, press_keys.description) == ("press_keys", LANGUAGES["de"].phone.press_keys)
-        assert await press_keys.run(press_keys.parse('{"keys": "4"}'), Threads()) == {"status": "pressed"}
+        assert await press_keys.run(press_keys.parse('{"keys": "4"}'), RunScope()) == {"status": "pressed"}
         await alice.wait_told("CALL_DTMF_START")
         with pytest.raises(ToolError):
             transfer.parse('{"to": "desk"}')

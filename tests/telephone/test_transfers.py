@@ -46,8 +46,7 @@ from voiceagent.telephone.streams.stream_leg import StreamLeg
 from voiceagent.telephone.streams.vendors import VENDORS
 from voiceagent.telephone.transfer.feature import TransferFeature
 from voiceagent.telephone.transfer.stream_transfers import DIALLED_S, MAX_OPEN, VALID_S, StreamTransfers
-from voiceagent.tools.threads import Threads
-from voiceagent.tools.tool import ToolError
+from voiceagent.tools.tool import RunScope, ToolError
 from voiceagent.turn_taking.languages import LANGUAGES
 
 TARGETS = {"sales": "+15550123", "desk": "sip:200@pbx.example.org"}
@@ -157,7 +156,7 @@ async def test_a_caller_who_has_refused_to_be_recorded_is_not_when_the_call_come
     async with Peer(session, url, "twilio") as peer:
         leg = await called(transferring, peer)
         made = phone_call(agent, leg, recordings)
-        assert made.agent.phrases.greeting.startswith("This call is recorded.")
+        assert str(made.agent.phrases.text("greeting")).startswith("This call is recorded.")
         await peer.press("9#")
         await peer.wait(lambda: leg.facts.refuses_recording)
         await leg.transfer("sales", NOBODY_BRIEFS)
@@ -171,7 +170,7 @@ async def test_a_caller_who_has_refused_to_be_recorded_is_not_when_the_call_come
         again = await called(transferring, peer)
         made = phone_call(agent, again, recordings)
         assert made.leg is again
-        assert "recorded" not in made.agent.phrases.greeting
+        assert "recorded" not in str(made.agent.phrases.text("greeting"))
 
 
 @pytest.mark.parametrize("vendor", OUTCOMES)
@@ -264,12 +263,12 @@ async def test_a_vendor_that_can_presses_keys_with_pauses_and_others_offer_no_to
         assert leg.presses_keys
         tool = PressKeys(leg.press, "Press.")
         began_s = asyncio.get_running_loop().time()
-        threads = Threads()
-        assert await tool.run(tool.parse('{"keys": "1w23#"}'), threads) == {"status": "pressed"}
+        scope = RunScope()
+        assert await tool.run(tool.parse('{"keys": "1w23#"}'), scope) == {"status": "pressed"}
         await peer.wait(lambda: peer.keys == ["1", "23#"])
         assert asyncio.get_running_loop().time() - began_s >= 0.5
         with pytest.raises(ToolError, match="keys are 'x', expected some of"):
-            await tool.run({"keys": "x"}, threads)
+            await tool.run({"keys": "x"}, scope)
     async with Peer(transferring.session, transferring.url, "twilio") as peer:
         assert not (await called(transferring, peer)).presses_keys
 
@@ -281,7 +280,7 @@ async def test_the_language_model_transfers_a_caller_once_its_reply_is_over(tran
         feature = TransferFeature(leg, AgentConfig(telephony=settings), cast(Any, None))
         feature.begin(FedCall(group))
         (tool,) = feature.tools()
-        assert await tool.run(tool.parse('{"to": "desk"}'), Threads()) == {"status": LANGUAGES["en"].phone.transferring}
+        assert await tool.run(tool.parse('{"to": "desk"}'), RunScope()) == {"status": LANGUAGES["en"].phone.transferring}
         feature.carry_out(act.ReplyStarted(1, 1))
         await asyncio.sleep(0)
         assert not leg.end_reason, "not before the agent has said so"

@@ -57,6 +57,13 @@ async def learn(context: Context) -> str:
     return "learnt"
 
 
+@server.tool(annotations=ToolAnnotations(read_only_hint=True))
+async def whose(context: Context) -> str:
+    """Say whose call it is."""
+    call = (context.request_context.meta or {}).get("voiceagent/call")
+    return str(call["caller"]) if isinstance(call, dict) else "nobody known"
+
+
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         server.run("streamable-http", port=int(sys.argv[1]))

@@ -91,7 +91,7 @@ async def said(tools: ToolSet, name: str, **arguments: Any) -> tuple[Any, bool]:
 
 async def check_tools(tools: ToolSet) -> None:
     """The program's tools work and fail as they should."""
-    assert tools.names == ("add", "note", "cook", "flood", "leave", "learn")
+    assert tools.names == ("add", "note", "cook", "flood", "leave", "learn", "whose")
     assert tools.schemas()[0]["function"] == {
         "name": "add",
         "description": "Add two numbers.",

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import assert_never
 
@@ -24,6 +24,7 @@ from voiceagent.call.rules import rules_of
 from voiceagent.call.scope import AgentParts, CallClock, CallScope, CallTasks
 from voiceagent.call.speaking import Speaking
 from voiceagent.call.thinking import Thinking, Wording, lookup_owner, owner
+from voiceagent.call.tool_contexts import ToolContexts
 from voiceagent.context.retrieval import Retrieval
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
@@ -41,6 +42,7 @@ from voiceagent.realtime.event_allowance import AllowanceVerdict, EventAllowance
 from voiceagent.realtime.session import BufferRequest, RealtimeSession
 from voiceagent.realtime.settings import ClientSettings
 from voiceagent.task_owner import running
+from voiceagent.tools.call_context import CallOrigin
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.client_mcp import Approval, ClientMcpServer
 from voiceagent.tts.spoken_voice import SpokenVoice
@@ -49,6 +51,7 @@ from voiceagent.turn_taking.spoken_language import AUTO
 
 log = logging.getLogger(__name__)
 
+NO_ORIGIN = CallOrigin()
 FULL = 1.0
 """The load from which on no speculative work begins."""
 MAX_SIDEBANDS = 16
@@ -70,6 +73,7 @@ class Call:
         asked: dict[str, object] | None = None,  # changes of the session that came with the offer
         features: Sequence[CallFeature] = (),
         fixed: Collection[str] = (),  # settings that the client may not change
+        origin: CallOrigin = NO_ORIGIN,
     ) -> None:
         agent = parts.agent
         self.call_id = call_id
@@ -80,6 +84,7 @@ class Call:
         self._features = features
         self._observers = Observers([*observers, *features])
         self._asked = asked
+        self._origin = origin
         self._clock = CallClock()
         self._allowance = EventAllowance()
         self._session = RealtimeSession(
@@ -134,6 +139,10 @@ class Call:
             self._timers.clear()
             await self._free()
         return reason
+
+    def take_leave(self, reason: str) -> None:
+        """Have the agent end the call after its reply or a goodbye, unless the caller objects."""
+        self._post(ev.EndRequested(self._clock.now_ms(), reason))
 
     def hang_up(self, reason: str = "hangup") -> None:
         """End the call. May be called at any time, and more than once."""
@@ -202,7 +211,10 @@ class Call:
         if parts.agent.language == AUTO:
             self._hearing.language = self.state.spoken.code
         wording = Wording(self._voice.take_marks, lambda: parts.speech.prose(self.state.spoken.code))
-        self._thinking = Thinking(scope, parts.engines.llm, self._tools, parts.guards, turn.tool_timeout_s, wording)
+        contexts = ToolContexts(
+            scope, self._tools, parts.guards, lambda: self.state, self._leg.kind, self._origin, self._client_parameters
+        )
+        self._thinking = Thinking(scope, parts.engines.llm, self._tools, parts.guards, turn.tool_timeout_s, contexts, wording)
         self._closing.push_async_callback(self._thinking.close)
         self._judging = Judging(
             scope,
@@ -235,6 +247,11 @@ class Call:
         tasks.start("leg", self._client())
         self._connect_servers()
         self._post(ev.CallStarted(scope.now_ms()))
+
+    def _client_parameters(self) -> Mapping[str, object]:
+        tracing = self._session.settings.current.tracing
+        found = tracing.get("metadata") if isinstance(tracing, dict) else None
+        return found if isinstance(found, dict) else {}
 
     def _change_language(self, code: str) -> None:
         self._hearing.language = code

@@ -17,6 +17,7 @@ from voiceagent.llm.engine import HistoryLimits
 from voiceagent.settings import agent as config
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.text_normalization.reading import unmarked
+from voiceagent.tools.end_call import EndCallTool
 from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.turn_judges.judge import TurnJudge
@@ -50,7 +51,7 @@ def rules_of(
         prompts={name: line for name, line in msgspec.structs.asdict(agent.prompts).items() if line is not None},
         limits=_limits(agent.turn),
         tools={
-            **{tool.name: ToolRule(tool.policy.effect, tool.policy.fillers, tool.policy.confirm) for tool in legs},
+            **{tool.name: _leg_rule(tool) for tool in legs},
             **{name: _tool_rule(tools, name) for name in tools.names},
         },
         endpointing=_endpointing(agent, judges) if fixed_ms is None else _fixed_endpointing(fixed_ms),
@@ -70,16 +71,17 @@ def rules_of(
 
 def _phrases(phrases: config.PhraseSettings) -> Phrases:
     return Phrases(
-        greeting=unmarked(phrases.greeting),
-        check_in=_plain(phrases.check_in),
-        farewell=_plain(phrases.farewell),
+        greeting=unmarked(phrases.text("greeting") or ""),
+        check_in=_plain(phrases.text("check_in")),
+        farewell=_plain(phrases.text("farewell")),
         apology=_plain(phrases.apology),
         not_understood=_plain(phrases.not_understood),
         offer_person=_plain(phrases.offer_person),
-        transfer=_plain(phrases.transfer),
-        transfer_failed=_plain(phrases.transfer_failed),
+        transfer=_plain(phrases.text("transfer")),
+        transfer_failed=_plain(phrases.text("transfer_failed")),
         resumed=_plain(phrases.resumed),
         fillers=None if phrases.fillers is None else tuple(map(unmarked, phrases.fillers)),
+        protected=phrases.protected,
     )
 
 
@@ -140,6 +142,11 @@ def _endpointing(agent: AgentConfig, judges: Sequence[TurnJudge]) -> Endpointing
 
 def _fixed_endpointing(delay_ms: float) -> EndpointingRules:
     return EndpointingRules(min_delay_ms=min(FIXED_EAGER_MS, delay_ms), max_delay_ms=delay_ms)
+
+
+def _leg_rule(tool: Tool) -> ToolRule:
+    policy = tool.policy
+    return ToolRule(policy.effect, policy.fillers, policy.confirm, ends_call=isinstance(tool, EndCallTool))
 
 
 def _tool_rule(tools: ToolSet, name: str) -> ToolRule:

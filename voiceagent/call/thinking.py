@@ -9,6 +9,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 
 from voiceagent.call.scope import CallScope
+from voiceagent.call.tool_contexts import ToolContexts
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message, ToolCall
@@ -18,6 +19,7 @@ from voiceagent.guard.checks import Guards
 from voiceagent.guard.window import OutputWindow, WindowCheck
 from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine, Lull, Thought, TokenCount, Urgency, forced_call, written
 from voiceagent.text_normalization.prose import Prose
+from voiceagent.tools.call_context import CallContext
 from voiceagent.tools.call_tools import CallTools
 
 log = logging.getLogger(__name__)
@@ -89,6 +91,7 @@ class Thinking:
         tools: CallTools,
         guards: Guards,
         tool_timeout_s: float,
+        contexts: ToolContexts,
         wording: Wording = AS_WRITTEN,
     ) -> None:
         self._call_id = scope.call_id
@@ -102,6 +105,7 @@ class Thinking:
         self._post = scope.post
         self._engine_used = scope.engine_used
         self._wording = wording
+        self._contexts = contexts
         self._turn = asyncio.Lock()
         self._window_of = -1
         self._window: OutputWindow
@@ -255,7 +259,8 @@ class Thinking:
         self._tasks.start(EFFECTS if has_effects else lookup_owner(action.reply_id, action.call_id), self._run_tool(action))
 
     async def _run_tool(self, action: act.RunTool) -> None:
-        output, ok = await self._tool_output(action.call_id, action.name, action.arguments)
+        context = self._contexts.of(action.reply_id, action.call_id)
+        output, ok = await self._tool_output(action.call_id, action.name, action.arguments, context)
         self._post(ev.ToolFinished(self._clock.now_ms(), action.reply_id, action.call_id, output, ok))
 
     def run_speculatively(self, action: act.RunSpeculativeTool) -> None:
@@ -267,10 +272,12 @@ class Thinking:
         self._tasks.cancel(_speculative_task(speculative_id))
 
     async def _run_speculatively(self, action: act.RunSpeculativeTool) -> None:
-        output, ok = await self._tool_output("", action.name, action.arguments)
+        context = self._contexts.of(-1, "", action.speculative_id)
+        output, ok = await self._tool_output("", action.name, action.arguments, context)
         self._post(ev.SpeculativeToolFinished(self._clock.now_ms(), action.speculative_id, output, ok))
 
-    async def _tool_output(self, call_id: str, name: str, arguments: str) -> tuple[str, bool]:
+    async def _tool_output(self, call_id: str, name: str, arguments: str, context: CallContext[object]) -> tuple[str, bool]:
         """Returns a tool's answer to the model, and true when it succeeded."""
-        outcome = await self._tools.run(call_id, name, arguments, self._tool_timeout_s)
+        outcome = await self._tools.run(call_id, name, arguments, self._tool_timeout_s, context)
+        self._contexts.ended(outcome.orders if name in self._tools.agents.names else {})
         return self._wording.take_marks(outcome.output), outcome.ok

@@ -218,11 +218,16 @@ class ClearTimer(Action, frozen=True):
 class Transfer(Action, frozen=True):
     """Transfer the caller to a person. `events.TransferFailed` is the answer where that fails; else the call ends."""
 
+    to: str = ""
+    """The person's name in the settings. Empty: the person for callers who ask for one."""
+
 
 class End(Action, frozen=True):
     """End the call and free its resources."""
 
     reason: str
+    detail: str = ""
+    """The agent's own words for the reason."""
 
 
 class Notice(Action, frozen=True):

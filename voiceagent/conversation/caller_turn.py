@@ -24,6 +24,7 @@ from voiceagent.turn_taking.endpointing import EndpointingDelays
 from voiceagent.turn_taking.overlap import UNLIKE_WORDS, Verdict, classify
 from voiceagent.turn_taking.patience import ExpectedValue, ValueShape, expected_value, pending, progress
 from voiceagent.turn_taking.pause import PauseEvidence
+from voiceagent.turn_taking.request import is_farewell
 from voiceagent.turn_taking.spoken_language import AUTO
 
 NO_WORDS_MS = 1000.0
@@ -67,7 +68,7 @@ def transcript(step: Step, event: ev.Transcript) -> None:
     caller_words.note_partial(step, words, event.stable)
     step.do(act.CallerPartial(event.utterance_id, event.stable, event.unstable))
     if step.spoken() is not None:
-        if not step.state.rules.turns.interruptible:
+        if not step.may_be_interrupted:
             return
         voiced_ms = step.state.utterance.voiced_ms
         _judge(step, words, event.at_ms - step.state.utterance.onset_ms if voiced_ms is None else voiced_ms, silent=False)
@@ -184,7 +185,7 @@ def _words_in_pause(step: Step, event: ev.FinalTranscript) -> None:
     if pause is None:
         return
     pause = caller_words.note_pause_words(step, pause, event)
-    if step.spoken() is not None and step.state.rules.turns.interruptible:
+    if step.spoken() is not None and step.may_be_interrupted:
         _judge(step, event.text, pause.voiced_ms, silent=True)
         return
     _ask_judges(step)
@@ -222,16 +223,25 @@ def _commit(
         caller_words.end_pause(step)
     step.do(act.CallerFinal(utterance_id, text))
     key = key_of_utterance(utterance_id)
-    if step.spoken() is not None and (by_hand or not step.state.rules.turns.interruptible):
+    reply = step.spoken()
+    if reply is not None and (by_hand or not step.may_be_interrupted):
+        if reply.protected and not by_hand and _verdict(step, text, 0.0, silent=True) == "continue":
+            text = ""
         _keep_for_later(step, text, refusal, key, is_answered=step.state.rules.turns.answers and not by_hand)
         return
-    if step.spoken() is not None:
+    if reply is not None:
         if _verdict(step, text, 0.0, silent=True) == "continue":
             if step.state.phase is Phase.FINALISING and not step.state.caller_turn.awaiting_final:
                 _carry_on(step, text, step.state.caller_turn.ended_ms)
             return
         caller_words.count_cut_off(step)
         cancel_reply(step, "interrupted")
+    if _takes_leave_too(step, text):
+        if step.state.phase is Phase.FINALISING and not step.state.caller_turn.awaiting_final:
+            step.clear_timers([FINAL])
+            cancel_reply(step, "changed")
+            begin_reply(step, NO_ANSWER)
+        return
     if text:
         caller_words.words_came(step)
     caller_words.add_words(step, text, refusal, key)
@@ -256,6 +266,11 @@ def _commit(
         begin_reply(step, NextReply("answer", wish=wish))
     elif not settle_speculation(step, step.state.caller_turn.unanswered):
         begin_reply(step, reply_to_no_words(step, pause, failed=failed) if wordless else NextReply("answer"))
+
+
+def _takes_leave_too(step: Step, words: str) -> bool:
+    """Returns whether the caller only returns the agent's goodbye."""
+    return silence.is_ended_by_agent(step) and is_farewell(words, step.language)
 
 
 def _keep_for_later(step: Step, text: str, refusal: ev.Refusal | None, key: str, *, is_answered: bool) -> None:
@@ -387,6 +402,8 @@ def _answer_to_no_words(step: Step, times: int, *, somebody_is_there: bool, fail
 def _verdict(step: Step, words: str, voiced_ms: float, *, silent: bool) -> Verdict:
     if step.spoken() is None:
         return "yield"
+    if _takes_leave_too(step, words):
+        return "continue" if silent else "wait"
     return classify(floor.overlap_of(step, words, voiced_ms, silent=silent), step.language)
 
 
@@ -458,6 +475,9 @@ def reply_requested(step: Step, event: ev.ReplyRequested) -> None:
     reply = step.state.reply
     if reply is not None and reply.tells and not step.state.caller_turn.unanswered:
         return
+    if reply is not None and reply.protected:
+        caller_words.note_wish(step, event.wish)
+        return
     cancel_reply(step, "interrupted")
     begin_reply(step, NextReply("answer", wish=None if event.wish == ReplyWish() else event.wish))
 
@@ -476,7 +496,7 @@ def grant_wish(step: Step) -> None:
 
 def reply_cancelled(step: Step, event: ev.ReplyCancelled) -> None:
     """The client stops the reply."""
-    if step.speculative() is not None:
+    if step.speculative() is not None or (step.state.reply is not None and step.state.reply.protected):
         return
     if step.state.reply is not None:
         revise(step, replace(step.state.reply, tells=False))

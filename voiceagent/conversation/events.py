@@ -403,6 +403,37 @@ class PersonRequested(Event, frozen=True):
     """The caller asks for a person by a key."""
 
 
+class TransferRequested(Event, frozen=True):
+    """A tool has the caller transferred once the reply is over."""
+
+    to: str
+    """The person's name in the settings."""
+
+
+class EndRequested(Event, frozen=True):
+    """A tool or the operator has the call end once the reply is over, unless the caller objects."""
+
+    detail: str = ""
+    """Their words for the reason."""
+
+
+class ProgressMade(Event, frozen=True):
+    """A running tool has something for the caller to hear meanwhile."""
+
+    reply_id: int
+    call_id: str
+    text: str
+    speculative_id: int = -1
+    """Set, in place of the reply and the call, if the tool began before its turn was committed."""
+
+
+class CallStateKept(Event, frozen=True):
+    """Tools have changed what they keep of the call."""
+
+    state: str
+    """JSON text."""
+
+
 class TransferFailed(Event, frozen=True):
     """Nobody has taken the call over that `actions.Transfer` asked for."""
 

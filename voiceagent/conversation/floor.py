@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from msgspec.structs import replace
+
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import caller_words, silence
 from voiceagent.conversation import events as ev
@@ -18,6 +20,7 @@ from voiceagent.conversation.reply_lifecycle import (
     caller_is_back,
     cancel_reply,
     end_call,
+    revise,
     set_voice,
 )
 from voiceagent.conversation.state import NextReply, Phase, Step
@@ -32,7 +35,7 @@ SILENT = ("hushed", "paused")
 def react_to_onset(step: Step, utterance_id: int) -> None:
     """The caller begins to speak over the reply. A reply that was not heard yet is held."""
     reply, manners = step.spoken(), step.state.rules.manners
-    if reply is None or not step.state.rules.turns.interruptible:
+    if reply is None or not step.may_be_interrupted:
         return
     step.clear_timers([GO_ON])
     step.do(act.Attend(utterance_id))
@@ -46,7 +49,8 @@ def react_to_onset(step: Step, utterance_id: int) -> None:
 
 def overlap_heard(step: Step, event: ev.OverlapHeard) -> None:
     """More of the caller's speech over the agent was heard."""
-    if event.utterance_id == step.state.utterance.utterance_id and step.spoken() is not None:
+    is_over_agent = step.spoken() is not None and step.may_be_interrupted
+    if event.utterance_id == step.state.utterance.utterance_id and is_over_agent:
         if event.words_chance is not None:
             caller_words.note_sound(step, event.words_chance, event.voiced_ms)
         react_to_speech(step, step.state.utterance.partial, event.voiced_ms, event.silence_ms)
@@ -169,11 +173,29 @@ def person_requested(step: Step, event: ev.PersonRequested) -> None:
         begin_reply(step, NextReply("transfer"))
 
 
+def transfer_requested(step: Step, event: ev.TransferRequested) -> None:
+    """A tool has the caller transferred. The live reply is said before, else the language's phrase."""
+    reply = step.spoken()
+    if reply is not None:
+        revise(step, replace(reply, transfers=True, transfers_to=event.to))
+    elif not step.state.replies.transferring:
+        _take_floor(step)
+        begin_reply(step, NextReply("transfer", event.to))
+
+
+def end_requested(step: Step, event: ev.EndRequested) -> None:
+    """The call is to end with the live reply, or with a goodbye."""
+    if not silence.is_ended_by_agent(step):
+        silence.end_by_agent(step, event.detail)
+        if step.state.phase is Phase.IDLE:
+            begin_reply(step, NextReply("say", step.sayings.farewell, resumes=False, protected=step.is_protected("farewell")))
+
+
 def transfer_failed(step: Step, event: ev.TransferFailed) -> None:
     """The caller is still here. Say so, and go on."""
     caller_is_back(step)
     _take_floor(step)
-    begin_reply(step, NextReply("say", step.sayings.transfer_failed))
+    begin_reply(step, NextReply("say", step.sayings.transfer_failed, protected=step.is_protected("transfer_failed")))
 
 
 def silence_is_long(step: Step) -> None:
@@ -197,10 +219,10 @@ def _nobody_is_there(step: Step) -> None:
         if step.state.rules.turns.idle_ms:
             step.do(act.CallerIdle(state.since_ms))
         silence.asked(step)
-        begin_reply(step, NextReply("say", sayings.check_in, resumes=False))
+        begin_reply(step, NextReply("say", sayings.check_in, resumes=False, protected=step.is_protected("check_in")))
     elif sayings.farewell and not state.ending:
         silence.farewell(step)
-        begin_reply(step, NextReply("say", sayings.farewell, resumes=False))
+        begin_reply(step, NextReply("say", sayings.farewell, resumes=False, protected=step.is_protected("farewell")))
     else:
         end_call(step, state.ending or "silence")
 

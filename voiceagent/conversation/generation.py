@@ -51,13 +51,13 @@ def begin_reply(step: Step, wanted: NextReply) -> None:
     if wanted.kind == "answer" or (wanted.kind == "ask_again" and step.state.caller_turn.unanswered):
         _answer(step, wanted.wish)
     elif wanted.kind == "transfer":
-        _transfer(step)
+        _transfer(step, wanted.text)
     elif wanted.kind == "tell":
         _tell(step)
     elif wanted.kind == "ask_again":
         _ask_again(step, wanted)
     elif text:
-        _say(step, text, resumes=wanted.resumes)
+        _say(step, text, resumes=wanted.resumes, protected=wanted.protected)
     elif step.state.caller_turn.unanswered and step.state.rules.turns.answers:
         _answer(step)
     elif step.state.silence.ending:
@@ -96,7 +96,6 @@ def _new_reply(
     wish: ReplyWish | None = None,
     answers_user: bool = False,
     resumes: bool = True,
-    transfers: bool = False,
 ) -> Reply:
     """A reply with the next id, by the client's rules."""
     rules = wish.rules if wish is not None and wish.rules is not None else step.state.rules.replies
@@ -105,7 +104,6 @@ def _new_reply(
         turn,
         answers_user=answers_user,
         resumes=resumes,
-        transfers=transfers,
         wish=wish,
         text_only=rules.text_only,
     )
@@ -126,20 +124,23 @@ def _tell(step: Step) -> None:
     generate(step, reply)
 
 
-def _transfer(step: Step) -> None:
-    """Tell the caller that they are transferred. The language model has no part in it."""
+def _transfer(step: Step, to: str) -> None:
+    """Tell the caller that they are transferred, to whom the settings name so. The language model has no part in it."""
     if step.state.caller_turn.unanswered:
         remember_words(step, step.state.caller_turn.unanswered, step.state.caller_turn.context)
     if step.sayings.transfer:
-        _say(step, step.sayings.transfer, transfers=True)
+        _say(step, step.sayings.transfer, transfers=True, transfers_to=to, protected=step.is_protected("transfer"))
     else:
-        transfer_caller(step)
+        transfer_caller(step, to)
         go_idle(step)
 
 
-def _say(step: Step, text: str, *, resumes: bool = True, transfers: bool = False) -> None:
+def _say(
+    step: Step, text: str, *, resumes: bool = True, protected: bool = False, transfers: bool = False, transfers_to: str = ""
+) -> None:
     """Say a given text without the language model."""
-    reply = make_live(step, _new_reply(step, 0, resumes=resumes, transfers=transfers))
+    reply = replace(_new_reply(step, 0, resumes=resumes), protected=protected, transfers=transfers, transfers_to=transfers_to)
+    make_live(step, reply)
     announce_reply(step, reply)
     add_text(step, reply, text, final=True)
     if reply.text_only:

@@ -96,7 +96,8 @@ def _call_started(step: Step, event: ev.CallStarted) -> None:
     words_heard(step)
     if step.state.rules.phrases.greeting:
         memory.make_room(step)
-        begin_reply(step, NextReply("say", step.state.rules.phrases.greeting))
+        greeting = step.state.rules.phrases.greeting
+        begin_reply(step, NextReply("say", greeting, protected=step.is_protected("greeting")))
     else:
         reply_lifecycle.go_idle(step)
 
@@ -105,6 +106,10 @@ def _summarised(step: Step, event: ev.Summarised) -> None:
     memory.take_summary(step, event)
     if step.state.phase is Phase.IDLE:
         memory.make_room(step)
+
+
+def _state_kept(step: Step, event: ev.CallStateKept) -> None:
+    step.put(kept=event.state)
 
 
 def _hang_up(step: Step, event: ev.HangUp) -> None:
@@ -191,6 +196,9 @@ TABLE: Mapping[type[ev.Event], Row] = dict(
         _row(ev.Announce,               LIVE,                    floor.say_announcement,               _BEGUN),
         _row(ev.PersonRequested,        LIVE,                    floor.person_requested,               _BEGUN),
         _row(ev.TransferFailed,         LIVE,                    floor.transfer_failed,                _BEGUN),
+        _row(ev.TransferRequested,      LIVE,                    floor.transfer_requested,             _BEGUN),
+        _row(ev.EndRequested,           LIVE,                    floor.end_requested,                  _BEGUN),
+        _row(ev.CallStateKept,          _NOT_ENDED,              _state_kept),
         _row(ev.TimerFired,             LIVE,                    _timer_fired,                         (*_ANSWERED, _ENDED)),
         _row(ev.SpeechStarted,          LIVE,                    caller_turn.speech_started,           (_HEARING,)),
         _row(ev.Transcript,             _CALLER,                 caller_turn.transcript,               _KEPT),
@@ -220,6 +228,7 @@ TABLE: Mapping[type[ev.Event], Row] = dict(
         _row(ev.GenerationDone,         _MADE,                   generation.generation_done,           _OVER),
         _row(ev.GenerationFailed,       _MADE,                   generation.generation_failed,         _OVER),
         _row(ev.OutputBlocked,          _MADE,                   generation.output_blocked,            _OVER),
+        _row(ev.ProgressMade,           LIVE,                    tool_runs.progress_made),
         _row(ev.ToolFinished,           LIVE,                    tool_runs.tool_finished,              _OVER),
         _row(ev.ToolPredicted,          (_HEARING,),             caller_turn.tool_predicted),
         _row(ev.SpeculativeToolFinished, LIVE,                   tool_runs.speculative_tool_finished,  _OVER),

@@ -92,8 +92,12 @@ class Reply(Struct, frozen=True):
     """True if its rest is said after a sound without words has cut it off. A check-in is not worth that."""
     tells: bool = False
     """True if the first round holds results of earlier replies' tools, which this reply passes on."""
+    protected: bool = False
+    """True if it is said to its end, whatever the caller says meanwhile."""
     transfers: bool = False
     """True if the caller is transferred to a person once the reply is over."""
+    transfers_to: str = ""
+    """The person. Empty: the one for callers who ask for one."""
     wish: ReplyWish | None = None
     """The client's wish that it fulfils."""
     text_only: bool = False

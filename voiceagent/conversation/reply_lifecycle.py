@@ -202,7 +202,7 @@ def _remember_cancelled(step: Step, cancelled: Reply) -> None:
     _count(step, cancelled)
     step.do(act.ReplyEnded(cancelled.reply_id, cancelled.status, cancelled.heard, cancelled.unheard))
     if cancelled.transfers and step.state.phase is not Phase.ENDED:
-        transfer_caller(step)
+        transfer_caller(step, cancelled.transfers_to)
 
 
 def _is_unheard_answer(step: Step, reply: Reply) -> bool:
@@ -234,6 +234,8 @@ def truncate(step: Step, reply_id: int, played_ms: float) -> None:
     replies = step.state.replies
     reply = step.spoken()
     if reply is not None and reply.reply_id == reply_id:
+        if reply.protected:
+            return
         revise(step, replace(reply, truncated_ms=played_ms, tells=False))
         cancel_reply(step, "interrupted" if step.state.phase is Phase.HEARING else "cancelled")
         plan_next(step, None)
@@ -275,10 +277,10 @@ def go_idle(step: Step, *, goes_on: bool = False) -> None:
         silence.await_caller(step)
 
 
-def transfer_caller(step: Step) -> None:
+def transfer_caller(step: Step, to: str = "") -> None:
     """Have the caller transferred to a person. All that was to be said before is over."""
     step.change("replies", transferring=True)
-    step.do(act.Transfer())
+    step.do(act.Transfer(to))
 
 
 def caller_is_back(step: Step) -> None:
@@ -301,7 +303,7 @@ def end_if_complete(step: Step) -> None:
     if done.resumes:
         silence.agent_spoke(step)
     if done.transfers:
-        transfer_caller(step)
+        transfer_caller(step, done.transfers_to)
     if step.state.phase not in FLOOR_IS_THE_AGENTS:
         return
     if step.state.silence.ending:
@@ -317,7 +319,8 @@ def end_call(step: Step, reason: str) -> None:
     step.clear_timers(step.state.timers)
     step.put(phase=Phase.ENDED)
     plan_next(step, None)
-    step.do(act.End(reason))
+    ending = step.state.silence
+    step.do(act.End(reason, ending.detail if reason == ending.ending else ""))
 
 
 def fail_reply(step: Step, code: str, message: str) -> None:

@@ -31,6 +31,8 @@ class Phrases(Struct, frozen=True, forbid_unknown_fields=True):
     resumed: str | None = None
     fillers: tuple[str, ...] | None = ()
     """One of them bridges the wait for a tool."""
+    protected: tuple[str, ...] = ()
+    """The fields whose phrases are said to their end, whatever the caller says meanwhile."""
 
 
 class Limits(Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,6 +69,8 @@ class ToolRule(Struct, frozen=True, forbid_unknown_fields=True):
     """The shapes of its arguments, as far as they are known."""
     typical_ms: float = 0.0
     """Typical duration of its runs so far; 0: unknown."""
+    ends_call: bool = False
+    """True for the tool with which the agent ends the call after its reply. The turn engine runs it."""
 
     @property
     def worth_predicting(self) -> bool:

@@ -16,6 +16,8 @@ MOST_TIMES = 3
 """Speech without words begins the silence anew only within this many silence times since the last words."""
 MOST_TURN_TIMES = 10
 """`MOST_TIMES` for speech that sounds like a turn to a judge by ear."""
+AGENT_ENDED = "agent_ended"
+"""The reason with which a call ends because the agent took leave."""
 NOISE_MS = 10_000.0
 """An utterance in which no word was understood for so long may be noise that never ends."""
 
@@ -28,7 +30,7 @@ def words_heard(step: Step) -> None:
 def speech_heard(step: Step, voiced_ms: float) -> None:
     """The caller's utterance pauses after this much speech. Its words are not known yet."""
     if voiced_ms >= SPEECH_MS and _words_were_within(step, MOST_TIMES):
-        step.change("silence", check_ins=0, ending="", since_ms=step.at_ms)
+        _somebody_is_there(step)
 
 
 def turn_heard(step: Step, *, judged: bool) -> bool:
@@ -36,8 +38,14 @@ def turn_heard(step: Step, *, judged: bool) -> bool:
     somebody is taken to be there."""
     if not _words_were_within(step, MOST_TURN_TIMES if judged else MOST_TIMES):
         return False
-    step.change("silence", check_ins=0, ending="", since_ms=step.at_ms)
+    _somebody_is_there(step)
     return True
+
+
+def _somebody_is_there(step: Step) -> None:
+    """The silence begins anew. What the agent ends goes on to its end: only words object to that."""
+    ending = AGENT_ENDED if is_ended_by_agent(step) else ""
+    step.change("silence", check_ins=0, ending=ending, since_ms=step.at_ms)
 
 
 def asked(step: Step) -> None:
@@ -69,6 +77,17 @@ def farewell(step: Step) -> None:
 def end_after_reply(step: Step, reason: str) -> None:
     """The call ends for this reason once the next reply was said. Empty: it goes on."""
     step.change("silence", ending=reason)
+
+
+def end_by_agent(step: Step, detail: str) -> None:
+    """The agent takes leave with its reply. The first reason counts."""
+    if not is_ended_by_agent(step):
+        step.change("silence", ending=AGENT_ENDED, detail=detail)
+
+
+def is_ended_by_agent(step: Step) -> bool:
+    """Returns whether the agent takes leave."""
+    return step.state.silence.ending == AGENT_ENDED
 
 
 def await_caller(step: Step) -> None:

@@ -55,6 +55,8 @@ class NextReply(Struct, frozen=True):
     """See `Reply.resumes`."""
     offers_person: bool = False
     """True if the text asks whether the caller wants to be transferred to a person."""
+    protected: bool = False
+    """See `Reply.protected`."""
     wish: ReplyWish | None = None
     """The client's wish for an answer."""
 
@@ -243,7 +245,9 @@ class Silence(Struct, frozen=True):
     check_ins: int = 0
     """Number of times the agent asked whether the caller is still there."""
     ending: str = ""
-    """The reason with which the call ends after the farewell. Set while the farewell is being said."""
+    """The reason with which the call ends after the live reply or the next one. Empty: it goes on."""
+    detail: str = ""
+    """The agent's own words for that reason."""
 
 
 class Connection(Struct, frozen=True):
@@ -274,6 +278,8 @@ class State(Struct, frozen=True):
     speculation: Speculation = Speculation()
     silence: Silence = Silence()
     connection: Connection = Connection()
+    kept: str = ""
+    """The state that the tools keep of the call: JSON text."""
     timers: frozenset[str] = frozenset()
 
 
@@ -371,6 +377,16 @@ class Step:
         """The live reply, if it has this id."""
         reply = self.state.reply
         return reply if reply is not None and reply.reply_id == reply_id else None
+
+    def is_protected(self, phrase: str) -> bool:
+        """Returns whether the phrase of this name is said to its end, whatever the caller says meanwhile."""
+        return phrase in self.state.rules.phrases.protected
+
+    @property
+    def may_be_interrupted(self) -> bool:
+        """True if the caller's speech may stop the live reply."""
+        reply = self.spoken()
+        return self.state.rules.turns.interruptible and (reply is None or not reply.protected)
 
     def spoken(self) -> Reply | None:
         """The live reply, if it is not speculative."""

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.history import ToolCall
+from voiceagent.conversation import silence
+from voiceagent.conversation.history import ToolCall, read_arguments
 from voiceagent.conversation.reply import Reply, Round, ToolRun
 from voiceagent.conversation.reply_lifecycle import (
     BRIDGE,
@@ -69,6 +70,11 @@ def tool_call(step: Step, event: ev.ToolCallRequested) -> None:
 def run_tool(step: Step, reply: Reply, call: ToolCall) -> None:
     """The turn is committed. Run the tool, unless the caller asked for nothing or must confirm it first."""
     withheld, question = is_withheld(step, call), confirmation_question(step, call)
+    if rule_of(step, call.name).ends_call and not withheld:
+        step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
+        silence.end_by_agent(step, str((read_arguments(call.arguments) or {}).get("reason") or ""))
+        _tool_ended(step, call, step.prompts.call_ends, ok=True)
+        return
     if not withheld and not reply.tells:
         drop_lookups(step)
     if not withheld and not question:
@@ -180,6 +186,8 @@ def next_round(step: Step) -> None:
             bridge_wait(step, reply)
     elif step.state.tools.confirming is not None and not reply.assumed_text:
         _ask(step, reply, step.state.tools.confirming)
+    elif silence.is_ended_by_agent(step) and all(rule_of(step, run.call.name).ends_call for run in reply.rounds[-1].tools):
+        _take_leave(step, reply)
     elif sum(not part.early for part in reply.rounds) > step.state.rules.limits.max_tool_rounds:
         fail_reply(step, "too_many_tools", f"the reply asked for tools {len(reply.rounds)} times in a row")
     else:
@@ -189,9 +197,17 @@ def next_round(step: Step) -> None:
 def _ask(step: Step, reply: Reply, call: ToolCall) -> None:
     """Ask the caller to confirm the tool call."""
     question = confirmation_question(step, call)
+    silence.end_after_reply(step, "")  # the caller's answer is awaited
     add_text(step, replace(reply, rounds=(*reply.rounds, Round())), question, final=True)
     if reply.text_only:
         end_if_complete(step)
+
+
+def _take_leave(step: Step, reply: Reply) -> None:
+    """The reply ends the call. If it says nothing, it says goodbye."""
+    if all(clause.filler for clause in reply.clauses):
+        add_text(step, replace(reply, rounds=(*reply.rounds, Round())), step.sayings.farewell, final=True)
+    end_if_complete(step)
 
 
 # --- bridging a wait --------------------------------------------------------------------------------------------------
@@ -229,6 +245,21 @@ def _begin_with_known(step: Step, reply: Reply, last: Round) -> None:
 def _fill(step: Step, reply: Reply) -> None:
     waiting = [run.call.name for run in reply.rounds[-1].tools if run.output is None]
     say_filler(step, reply, next(filter(None, (rule_of(step, name).fillers for name in waiting)), step.sayings.fillers))
+
+
+def progress_made(step: Step, event: ev.ProgressMade) -> None:
+    """A tool that the live reply waits for has something to say. It is said like a filler."""
+    reply = step.spoken()
+    if reply is None or all(run.output is not None or not _is_of(step, reply, run, event) for run in reply.rounds[-1].tools):
+        return
+    say_filler(step, reply, (event.text,))
+
+
+def _is_of(step: Step, reply: Reply, run: ToolRun, event: ev.ProgressMade) -> bool:
+    if event.speculative_id < 0:
+        return (reply.reply_id, run.call.call_id) == (event.reply_id, event.call_id)
+    early = speculative_call(step, run.call.name, run.call.arguments)
+    return early is not None and early.speculative_id == event.speculative_id
 
 
 def bridge_is_due(step: Step) -> None:

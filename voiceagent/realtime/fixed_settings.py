@@ -10,6 +10,8 @@ from voiceagent.realtime.server_events import ErrorDetails
 
 KEY = "fixed"
 """The key of `session.voiceagent` by which the server hands a call its fixed settings. A client cannot send it."""
+PARAMETERS = "parameters"
+"""The same for the parameters of the call that the operator gave with the client secret."""
 NEVER_FIXED = frozenset({"type", "object", "id", "model", "voiceagent"})
 """Parts of a session that clients send back as they are, and that change nothing."""
 _MISSING = object()
@@ -32,6 +34,13 @@ def fixed_in(session: JsonObject) -> frozenset[str]:
     ours = session.get("voiceagent")
     names = ours.get(KEY) if isinstance(ours, dict) else None
     return frozenset(map(str, names)) if isinstance(names, list | tuple) else frozenset()
+
+
+def parameters_in(session: JsonObject) -> dict[str, str]:
+    """The operator's parameters of the call that the server has written into a session."""
+    ours = session.get("voiceagent")
+    given = ours.get(PARAMETERS) if isinstance(ours, dict) else None
+    return {str(name): str(value) for name, value in given.items()} if isinstance(given, dict) else {}
 
 
 class FixedSettings:

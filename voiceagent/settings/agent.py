@@ -166,26 +166,50 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
+class ExactLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A phrase with settings of its own."""
+
+    text: str
+    interruptible: bool = True
+    """False: it is said to its end, once, whatever the caller says meanwhile; that is answered after it."""
+
+
 class PhraseSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Phrases that the agent says by itself."""
 
-    greeting: str = ""
-    check_in: str | None = None
+    greeting: str | ExactLine = ""
+    check_in: str | ExactLine | None = None
     """If this and the following ones are left out, the agent's language supplies them."""
-    farewell: str | None = None
+    farewell: str | ExactLine | None = None
     apology: str | None = None
     not_understood: str | None = None
     """Said to a caller of whom no word was understood; empty: such speech gets no answer."""
     offer_person: str | None = None
     """Said to such a caller the third time, if they can be transferred to a person."""
-    transfer: str | None = None
+    transfer: str | ExactLine | None = None
     """Said to a caller who asked for a person and is transferred."""
-    transfer_failed: str | None = None
+    transfer_failed: str | ExactLine | None = None
     """Said when nobody has taken that call over."""
     resumed: str | None = None
     """Said before the rest of a reply, to a caller whose connection was lost."""
     fillers: tuple[str, ...] | None = None
     """Phrases that may be said, in turn, while a tool takes its time; a tool may have its own."""
+
+    def text(self, name: str) -> str | None:
+        """The text of the phrase of this name."""
+        phrase: str | ExactLine | None = getattr(self, name)
+        return phrase.text if isinstance(phrase, ExactLine) else phrase
+
+    @property
+    def protected(self) -> tuple[str, ...]:
+        """The names of the phrases that are said to their end."""
+        given = {name: getattr(self, name) for name in self.__struct_fields__}
+        return tuple(name for name, phrase in given.items() if isinstance(phrase, ExactLine) and not phrase.interruptible)
+
+    def with_greeting(self, text: str) -> PhraseSettings:
+        """The phrases with another greeting, which may be interrupted if theirs may."""
+        greeting = msgspec.structs.replace(self.greeting, text=text) if isinstance(self.greeting, ExactLine) else text
+        return msgspec.structs.replace(self, greeting=greeting)
 
 
 class PromptSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -209,6 +233,12 @@ class PromptSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Takes the place of a result: the caller is asked about another one first."""
     tool_not_asked_for: str | None = None
     """Takes the place of a result: the caller's words asked for nothing, so the tool did not run."""
+    end_call: str | None = None
+    """Describes the tool `end_call`."""
+    end_call_reason: str | None = None
+    """Describes its argument."""
+    call_ends: str | None = None
+    """Its result."""
 
 
 KEY_GOES = "put the key into an environment variable and name that with api_key_env"
@@ -308,6 +338,8 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Piper voices by the code of the language that they speak (relative to this file), in place of the one voice."""
     tools: tuple[str | ToolEntry, ...] = ()
     """Python files (relative to this file) or importable modules that hold `@tool` functions, MCP servers, webhooks."""
+    end_call: bool = False
+    """True if the agent may end the call: the language model gets the tool `end_call`."""
     context: Annotated[tuple[ContextEntry, ...], msgspec.Meta(max_length=16)] = ()
     """Folders of documents (relative to this file) and other sources, asked while the caller speaks."""
     phrases: PhraseSettings = PhraseSettings()

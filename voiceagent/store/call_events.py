@@ -14,7 +14,7 @@ from voiceagent.conversation import events as ev
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.spans import TurnReport
 
-WORDS = frozenset(["text", "stable", "unstable", "heard", "unheard", "arguments", "output", "message"])
+WORDS = frozenset(["text", "stable", "unstable", "heard", "unheard", "arguments", "output", "message", "state", "detail"])
 """Fields that hold what was said, or what tools were given and have answered."""
 _OF_EVENTS: dict[type[ev.Event], str] = {
     ev.ConnectionLost: "connection.lost",
@@ -54,6 +54,7 @@ class CallEvents:
         self._tools: dict[str, float] = {}
         """The start of each tool that runs."""
         self._speaking: set[int] = set()
+        self._detail = ""
 
     def started(self, at_ms: float, **facts: object) -> CallEvent:
         """The first event of a call."""
@@ -64,6 +65,8 @@ class CallEvents:
         at_ms = event.at_ms
         if isinstance(event, ev.TextReceived):
             yield self._next("caller.typed", at_ms, {"text": event.text})
+        elif isinstance(event, ev.CallStateKept):
+            yield self._next("state.kept", at_ms, {"state": event.state})
         elif (name := _OF_EVENTS.get(type(event))) is not None:
             yield self._next(name, at_ms, {})
         stopped_first = sorted(actions, key=lambda action: not isinstance(action, act.CancelReply))
@@ -84,7 +87,7 @@ class CallEvents:
 
     def ended(self, at_ms: float, reason: str) -> CallEvent:
         """The last event of a call."""
-        return self._next("call.ended", at_ms, {"reason": reason})
+        return self._next("call.ended", at_ms, {"reason": reason} | ({"detail": self._detail} if self._detail else {}))
 
     def _of_action(self, action: act.Action, at_ms: float) -> Iterator[CallEvent]:
         match action:
@@ -128,8 +131,10 @@ class CallEvents:
                 yield self._next("tool.ended", at_ms, {"reply": reply_id, "tool_call": call_id, **ended})
             case act.GuardHit(reply_id, direction, rule):
                 yield self._next("guard.hit", at_ms, {"reply": reply_id, "direction": direction, "rule": rule})
-            case act.Transfer():
-                yield self._next("transfer.started", at_ms, {})
+            case act.Transfer(to):
+                yield self._next("transfer.started", at_ms, {"to": to} if to else {})
+            case act.End(_, detail):
+                self._detail = detail
             case act.Failure(code, message):
                 yield self._next("failed", at_ms, {"code": code, "message": message})
 

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from voiceagent.errors import ProtocolError
 from voiceagent.json_types import JsonObject
 from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
+from voiceagent.tools.call_context import CallContext
 from voiceagent.tools.client_mcp import MAX_SERVERS, Approval, ApprovedTool, ClientMcpServer, read_entry
 from voiceagent.tools.plain_schema import Room
 from voiceagent.tools.runner import ToolOutcome
-from voiceagent.tools.threads import Threads
-from voiceagent.tools.tool import NAME, Tool, ToolError, ToolPolicy
+from voiceagent.tools.tool import NAME, RunScope, Tool, ToolError, ToolPolicy
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.untrusted_json import read_loose_json
 
@@ -138,16 +138,18 @@ class CallTools:
             return self._legs[name].policy
         return ToolPolicy() if self._clients(name) or self.of_server(name) else self.agents.policy(name)
 
-    async def run(self, call_id: str, name: str, arguments: str, timeout_s: float) -> ToolOutcome:
-        """Run a tool by the rules of `ToolSet.run`; `call_id` is the model's request. A run of a client's tool waits until
-        `answer` is called for it."""
+    async def run(
+        self, call_id: str, name: str, arguments: str, timeout_s: float, call: CallContext[object] | None = None
+    ) -> ToolOutcome:
+        """Run a tool for a call by the rules of `ToolSet.run`; `call_id` is the model's request. A run of a client's tool waits
+        until `answer` is called for it."""
         if name in self._legs:
             return await self._own_runs.run(self._legs[name], arguments, timeout_s)
         tool = self._clients(name)
         if tool is None and (found := self.of_server(name)) is not None:
             return await self._run_at_server(*found, call_id, arguments, timeout_s)
         if tool is None:
-            return await self.agents.run(name, arguments, timeout_s)
+            return await self.agents.run(name, arguments, timeout_s, call)
         return await self._own_runs.run(_AtTheClient(tool, call_id, self._waiting), arguments, timeout_s)
 
     async def _run_at_server(
@@ -232,7 +234,7 @@ class _AtTheClient(SchemaTool):
         self._call_id = call_id
         self._waiting = waiting
 
-    async def run(self, given: dict[str, object], threads: Threads) -> object:
+    async def run(self, given: dict[str, object], scope: RunScope) -> object:
         if self._call_id in self._waiting:
             raise ToolError(f"The tool {self.name} is running already.")
         answer = self._waiting[self._call_id] = asyncio.get_running_loop().create_future()

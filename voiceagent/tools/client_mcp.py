@@ -19,8 +19,7 @@ from voiceagent.errors import ConfigError, ProtocolError
 from voiceagent.json_types import JsonObject
 from voiceagent.tools.mcp_server import McpServer
 from voiceagent.tools.settings import McpSettings
-from voiceagent.tools.threads import Threads
-from voiceagent.tools.tool import NAME, Tool, ToolError, ToolPolicy
+from voiceagent.tools.tool import NAME, RunScope, Tool, ToolError, ToolPolicy
 
 log = logging.getLogger(__name__)
 
@@ -240,9 +239,9 @@ class ApprovedTool(Tool):
         return self._tool.parse(arguments)
 
     @override
-    async def run(self, given: dict[str, object], threads: Threads) -> object:
+    async def run(self, given: dict[str, object], scope: RunScope) -> object:
         if self._approval is not None:
             approval = await self._approval
             if not approval.is_given:
                 raise ToolError(f"The caller did not approve it. {approval.reason[:300]}".strip())
-        return await self._tool.run(given, threads)
+        return await self._tool.run(given, scope)

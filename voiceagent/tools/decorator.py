@@ -15,8 +15,8 @@ from typing_extensions import override
 
 from voiceagent.errors import ConfigError
 from voiceagent.json_types import JsonObject
-from voiceagent.tools.threads import Threads
-from voiceagent.tools.tool import NAME, Effect, Tool, ToolError, ToolPolicy, check_policy, json_object
+from voiceagent.tools.call_context import CallContext
+from voiceagent.tools.tool import NAME, Effect, RunScope, Tool, ToolError, ToolPolicy, check_policy, json_object
 
 MOST_SPELLED = 64
 
@@ -53,25 +53,32 @@ class FunctionTool(Tool, Generic[P, R]):
         policy: ToolPolicy,
         parameters: dict[str, object],
         arguments: type[msgspec.Struct],
+        context: str = "",
+        state_type: type | None = None,
     ) -> None:
-        """`arguments` is `parameters` as a type, with one field per parameter."""
+        """`arguments` is `parameters` as a type, with one field per parameter. `context` is the name of the parameter that takes
+        the call; empty if there is none. `state_type` is the type of what it keeps of the call, if it names one."""
         self.name = name
         self.description = description
         self.function = function
         self.policy = policy
         self.parameters = parameters
+        self.state_type = state_type
         self._arguments = arguments
+        self._context = context
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the function itself, unchecked."""
         return self.function(*args, **kwargs)
 
-    async def run(self, given: JsonObject, threads: Threads) -> object:
+    async def run(self, given: JsonObject, scope: RunScope) -> object:
         """Run a plain function in a thread, an `async` one on the event loop."""
         function: Callable[..., object] = self.function
+        if self._context:
+            given = {**given, self._context: scope.call}
         if inspect.iscoroutinefunction(function):
             return await function(**given)
-        return await threads.run(functools.partial(function, **given))
+        return await scope.threads.run(functools.partial(function, **given))
 
     @override
     def parse(self, arguments: str) -> JsonObject:
@@ -142,7 +149,8 @@ def tool(
 ) -> FunctionTool[P, R] | Callable[[Callable[P, R]], FunctionTool[P, R]]:
     """Make a function (plain or `async`) a tool. Parameters need annotations: `str`, `int`, `float`, `bool`, `Literal`, lists and
     dicts of them, or `| None`. `Annotated[int, "how many guests"]` or an `Args:` section in the docstring describes a parameter.
-    The docstring's first paragraph is the tool's description. The model may leave out a parameter with a default. The result is
+    The docstring's first paragraph is the tool's description. A parameter of the type `CallContext` takes the call that it runs
+    for. The model may leave out a parameter with a default. The result is
     given to the model as JSON.
 
     `effect`: what a run leaves behind. `filler`: what may be said while it runs. `confirm`: a question to ask first, such as
@@ -165,11 +173,17 @@ def _make(function: Callable[P, R], name: str, policy: ToolPolicy) -> FunctionTo
     except (NameError, TypeError) as error:
         raise ConfigError(f"tool {name}: its annotations cannot be read ({error})") from error
     fields: list[tuple[str, object, object]] = []
+    context, state_type = "", None
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
             raise ConfigError(f"tool {name}: parameter {parameter} cannot be given by name; use plain parameters")
         if parameter.name not in hints:
             raise ConfigError(f"tool {name}: parameter {parameter.name} has no type; annotate it, e.g. {parameter.name}: str")
+        if CallContext in (hints[parameter.name], typing.get_origin(hints[parameter.name])):
+            if context:
+                raise ConfigError(f"tool {name}: {context} and {parameter.name} both take the call; expected one such parameter")
+            context, state_type = parameter.name, _state_type(name, hints[parameter.name])
+            continue
         annotation = _annotated(hints[parameter.name], described.get(parameter.name, ""))
         default = msgspec.NODEFAULT if parameter.default is parameter.empty else _default(parameter.default)
         fields.append((parameter.name, annotation, default))
@@ -179,7 +193,22 @@ def _make(function: Callable[P, R], name: str, policy: ToolPolicy) -> FunctionTo
     except (TypeError, ValueError) as error:
         raise ConfigError(f"tool {name}: no JSON schema can be made of its parameters ({str(error).splitlines()[0]})") from error
     check_policy(name, policy, parameters["properties"])
-    return FunctionTool(name, description, function, policy, parameters, arguments)
+    return FunctionTool(name, description, function, policy, parameters, arguments, context, state_type)
+
+
+def _state_type(tool: str, hint: object) -> type | None:
+    """The type of the call's state. Raises ConfigError unless it can be made without arguments and written as JSON."""
+    state_type: type | None = next(iter(typing.get_args(hint)), None)
+    if state_type is None or typing.get_origin(state_type) is dict:
+        return None
+    try:
+        msgspec.json.encode(state_type())
+    except Exception as error:
+        raise ConfigError(
+            f"tool {tool}: CallContext[{getattr(state_type, '__name__', state_type)}] cannot keep the call's state ({error}); "
+            "expected a dataclass or a msgspec.Struct whose fields all have defaults and are JSON"
+        ) from error
+    return state_type
 
 
 def _default(value: object) -> object:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import anyio
 from mcp import MCPError
@@ -20,17 +20,19 @@ from mcp_types import Tool as McpToolDescription
 
 from voiceagent import __version__
 from voiceagent.errors import ConfigError
+from voiceagent.json_types import JsonObject
 from voiceagent.task_owner import TaskOwner
 from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
+from voiceagent.tools.call_context import META
 from voiceagent.tools.mcp_transport import CONNECT_TIMEOUT_S, address, program, watched
 from voiceagent.tools.plain_schema import Room
 from voiceagent.tools.settings import McpSettings, RuleSettings, checked_url, headers_from, variables_from
-from voiceagent.tools.threads import Threads
-from voiceagent.tools.tool import MAX_TOOLS, NAME, Effect, Tool, ToolError, ToolSource, check_policy
+from voiceagent.tools.tool import MAX_TOOLS, NAME, Effect, RunScope, Tool, ToolError, ToolSource, check_policy
 from voiceagent.untrusted_json import read_loose_json
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
+    from mcp_types import RequestParamsMeta
 
 from mcp_types import CallToolResult, TextContent
 
@@ -89,9 +91,9 @@ class McpTool(SchemaTool):
         super().__init__(name, description, settings.policy(_effect(described)), arguments)
         check_policy(self.name, self.policy, self.parameters["properties"])
 
-    async def run(self, given: dict[str, object], threads: Threads) -> object:
+    async def run(self, given: dict[str, object], scope: RunScope) -> object:
         """Let the server run it. Raises ToolError."""
-        return await self._server.call(self._called, given, again=self.policy.effect != "external")
+        return await self._server.call(self._called, given, scope.call.facts, again=self.policy.effect != "external")
 
 
 def _effect(described: McpToolDescription) -> Effect:
@@ -151,15 +153,17 @@ class McpServer(ToolSource):
             log.warning("%s: does not end within %.0f s; it is let go of", self._who, CLOSING_S)
         await self._tasks.close()
 
-    async def call(self, tool: str, given: dict[str, object], *, again: bool) -> object:
-        """Let the server run a tool. If the connection is lost meanwhile, the call is made once more over a new one, if `again`
-        is set or if the tool cannot have run yet. Raises ToolError."""
+    async def call(self, tool: str, given: dict[str, object], facts: JsonObject, *, again: bool) -> object:
+        """Let the server run a tool; it is told the call's `facts` where the settings ask for it. If the connection is lost
+        meanwhile, the call is made once more over a new one, if `again` is set or if the tool cannot have run yet. Raises
+        ToolError."""
+        meta = cast("RequestParamsMeta", {META: facts}) if self._settings.call else None
         for last in (False, True):
             client = self._client
             if client is None:
                 raise ToolError(f"The tool {tool} cannot be reached just now.")
             try:
-                return read_result(tool, await client.call_tool(tool, given))
+                return read_result(tool, await client.call_tool(tool, given, meta=meta))
             except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
                 lost: Exception = error
                 refused = False

@@ -8,16 +8,20 @@ import asyncio
 import functools
 import json
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import msgspec
 
+from voiceagent.json_types import JsonObject
 from voiceagent.task_owner import TaskOwner
+from voiceagent.tools.call_context import CallContext
 from voiceagent.tools.threads import Threads, TooManyRunning
-from voiceagent.tools.tool import Tool, ToolError
+from voiceagent.tools.tool import RunScope, Tool, ToolError
 
 MAX_OUTPUT_CHARACTERS = 16_000
+ORDERS = "voiceagent"
+"""The key of a result under which a tool asks something of its call. The model does not read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,8 @@ class ToolOutcome:
 
     output: str
     ok: bool
+    orders: Mapping[str, object] = field(default_factory=dict)
+    """The tool's requests to its call: `end_call` with a reason, `transfer` with a name."""
 
 
 def failed(sentence: str) -> ToolOutcome:
@@ -36,8 +42,11 @@ def failed(sentence: str) -> ToolOutcome:
 def succeeded(result: object) -> ToolOutcome:
     """A tool's result. A result that is no object is put under `result`. A result that is no JSON, or too long, becomes an
     error."""
+    orders: JsonObject = {}
     if not isinstance(result, dict):
         result = {"result": result}
+    elif isinstance(found := result.get(ORDERS), dict):
+        result, orders = {name: value for name, value in result.items() if name != ORDERS}, found
     try:
         output = _text(msgspec.to_builtins(result))
     except (TypeError, ValueError, RecursionError) as error:
@@ -45,7 +54,7 @@ def succeeded(result: object) -> ToolOutcome:
         return failed("The tool's result cannot be read.")
     if len(output) > MAX_OUTPUT_CHARACTERS:
         return failed("The tool's result is too long.")
-    return ToolOutcome(output, True)
+    return ToolOutcome(output, True, orders)
 
 
 def _text(result: object) -> str:
@@ -95,9 +104,9 @@ class ToolRunner:
         self._threads = Threads()
         self._runs = TaskOwner()
 
-    async def run(self, tool: Tool, arguments: str, timeout_s: float) -> ToolOutcome:
-        """Run a tool with a JSON object of arguments, for its own longest run or else `timeout_s`. Raises nothing except on
-        cancellation, which ends only a run without effect."""
+    async def run(self, tool: Tool, arguments: str, timeout_s: float, call: CallContext[object] | None = None) -> ToolOutcome:
+        """Run a tool for a call with a JSON object of arguments, for its own longest run or else `timeout_s`. Raises nothing
+        except on cancellation, which ends only a run without effect."""
         try:
             given = await tool.check(arguments)
         except ToolError as error:
@@ -107,7 +116,8 @@ class ToolRunner:
             log.warning("tool %s refused: %d tools are running", tool.name, len(self._runs))
             self._ended("too_many")
             return failed(_TOO_MANY)
-        run = self._runs.start(self._run(tool, given, tool.policy.timeout_s or timeout_s), f"tool {tool.name}")
+        scope = RunScope(self._threads, call or CallContext())
+        run = self._runs.start(self._run(tool, given, tool.policy.timeout_s or timeout_s, scope), f"tool {tool.name}")
         try:
             return await asyncio.shield(run)
         except asyncio.CancelledError:
@@ -120,11 +130,11 @@ class ToolRunner:
                 run.add_done_callback(functools.partial(_told_nobody, tool.name))
             raise
 
-    async def _run(self, tool: Tool, given: dict[str, object], timeout_s: float) -> ToolOutcome:
+    async def _run(self, tool: Tool, given: dict[str, object], timeout_s: float, scope: RunScope) -> ToolOutcome:
         became = "cancelled"
         try:
             async with asyncio.timeout(timeout_s):
-                outcome = succeeded(await tool.run(given, self._threads))
+                outcome = succeeded(await tool.run(given, scope))
             became = "ok" if outcome.ok else "failed"
         except ToolError as error:
             became, outcome = "failed", failed(str(error))

@@ -76,6 +76,8 @@ class McpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     """The address of a server that answers by streamable HTTP."""
     headers_env: dict[str, str] = {}
     """Headers to send there: each from the environment variable named."""
+    call: bool = False
+    """True if each request carries the facts of its call, such as the caller's number, as `_meta`."""
     only: tuple[str, ...] = ()
     """The tools to take; empty: all."""
     rules: dict[str, RuleSettings] = {}
@@ -106,6 +108,8 @@ class WebhookSettings(RuleSettings, frozen=True, forbid_unknown_fields=True, kw_
     """JSON schema of the arguments."""
     headers_env: dict[str, str] = {}
     """Headers to send: each from the environment variable named."""
+    call: bool = False
+    """True if the body holds the facts of the call, with its parameters, as `call`."""
 
 
 class ToolEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -8,11 +8,12 @@ import string
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from voiceagent.errors import ConfigError, VoiceAgentError
 from voiceagent.json_types import JsonObject
+from voiceagent.tools.call_context import CallContext
 from voiceagent.tools.threads import Threads
 from voiceagent.untrusted_json import read_json
 
@@ -81,6 +82,16 @@ class ToolError(VoiceAgentError):
     """Raised by a tool to tell the model, in one speakable sentence, why it could not do what was asked."""
 
 
+@dataclass(frozen=True, slots=True)
+class RunScope:
+    """The surroundings of a run: all that it has besides its arguments."""
+
+    threads: Threads = field(default_factory=Threads)
+    """Blocking work runs in them."""
+    call: CallContext[object] = field(default_factory=CallContext)
+    """The call that it runs for."""
+
+
 class Tool(ABC):
     """A tool that the language model may call."""
 
@@ -106,9 +117,9 @@ class Tool(ABC):
         return self.parse(arguments)
 
     @abstractmethod
-    async def run(self, given: dict[str, object], threads: Threads) -> object:
-        """Run it with checked arguments; blocking work runs in `threads`. The result must be convertible to JSON. Raises
-        ToolError in words that the model can act on; any other exception is a mistake of the tool."""
+    async def run(self, given: dict[str, object], scope: RunScope) -> object:
+        """Run it with checked arguments. The result must be convertible to JSON. Raises ToolError in words that the model can act
+        on; any other exception is a mistake of the tool."""
 
 
 class ToolSource:

@@ -17,6 +17,7 @@ from types import ModuleType
 from voiceagent.errors import ConfigError
 from voiceagent.json_types import JsonObject
 from voiceagent.redaction import redacted
+from voiceagent.tools.call_context import CallContext
 from voiceagent.tools.decorator import FunctionTool
 from voiceagent.tools.runner import RunTimes, ToolOutcome, ToolRunner, failed
 from voiceagent.tools.settings import ToolEntry
@@ -105,6 +106,7 @@ class ToolSet:
         self._ended = ended
         self._runner = ToolRunner(ended)
         self.run_times = RunTimes()
+        self._state_type: type = dict
         self._check()
 
     @classmethod
@@ -147,16 +149,20 @@ class ToolSet:
         tool = self._tools().get(name)
         return shapes(tool.parameters) if tool else ()
 
-    async def run(self, name: str, arguments: str, timeout_s: float) -> ToolOutcome:
-        """Run a tool with a JSON object of arguments, for its own longest run or else `timeout_s`. Raises nothing except on
-        cancellation; then a run that may have an effect goes on to its end, and any other is ended. Known secrets are removed
-        from the result, because a service that fails may repeat what it was sent."""
+    def new_state(self) -> object:
+        """The object in which the tools of a call keep their state, as the call begins."""
+        return self._state_type()
+
+    async def run(self, name: str, arguments: str, timeout_s: float, call: CallContext[object] | None = None) -> ToolOutcome:
+        """Run a tool for a call with a JSON object of arguments, for its own longest run or else `timeout_s`. Raises nothing
+        except on cancellation; then a run that may have an effect goes on to its end, and any other is ended. Known secrets are
+        removed from the result, because a service that fails may repeat what it was sent."""
         tools = self._tools()
         tool = tools.get(name)
         if tool is None:
             return failed(f"There is no tool {name}; the tools are: {', '.join(tools) or 'none'}.")
         began_s = time.perf_counter()
-        outcome = await self._runner.run(tool, arguments, timeout_s)
+        outcome = await self._runner.run(tool, arguments, timeout_s, call)
         self.run_times.took(name, (time.perf_counter() - began_s) * 1000.0)
         return replace(outcome, output=redacted(outcome.output))
 
@@ -179,6 +185,8 @@ class ToolSet:
 
     def _check(self) -> None:
         names: set[str] = set()
+        self._state_type = dict
+        first = ""
         for source in self._sources:
             for tool in source.tools:
                 if tool.name in names:
@@ -186,6 +194,14 @@ class ToolSet:
                         f"tool {tool.name}: defined twice; rename one, or leave it out with `only` of its mcp entry"
                     )
                 names.add(tool.name)
+                if not isinstance(tool, FunctionTool) or tool.state_type is None:
+                    continue
+                if first and tool.state_type is not self._state_type:
+                    raise ConfigError(
+                        f"tool {tool.name}: keeps {tool.state_type.__name__} of a call, and {first} keeps "
+                        f"{self._state_type.__name__}; expected one type in all tools of an agent"
+                    )
+                first, self._state_type = first or tool.name, tool.state_type
         if len(names) > MAX_TOOLS:
             raise ConfigError(f"tools: {len(names)} are defined, expected at most {MAX_TOOLS}; choose with `only`")
 

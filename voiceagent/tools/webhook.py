@@ -7,14 +7,15 @@ import httpx2
 from voiceagent.errors import ConfigError
 from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
 from voiceagent.tools.settings import WebhookSettings, checked_url, headers_from
-from voiceagent.tools.threads import Threads
-from voiceagent.tools.tool import NAME, ToolError, ToolSource, check_policy
+from voiceagent.tools.tool import NAME, RunScope, ToolError, ToolSource, check_policy
 from voiceagent.untrusted_json import read_loose_json
 
 MAX_ANSWER_BYTES = 262_144
 MAX_REDIRECTS = 3
 MAX_PROBLEM_CHARACTERS = 300
 CONNECT_TIMEOUT_S = 5.0
+CALL = "call"
+"""The call's facts in the body, where the settings ask for them."""
 
 
 class WebhookTool(SchemaTool):
@@ -31,6 +32,9 @@ class WebhookTool(SchemaTool):
             raise ConfigError(f"{owner}: parameters: {error}") from error
         super().__init__(settings.name, settings.description, settings.policy(), arguments)
         check_policy(settings.name, self.policy, self.parameters["properties"])
+        self._tells_call = settings.call
+        if settings.call and CALL in self.parameters["properties"]:
+            raise ConfigError(f"{owner}: `call: true` puts the call into the body as {CALL!r}; give that parameter another name")
         self._url = checked_url(owner, settings.url)
         self._headers = headers_from(owner, settings.headers_env)
         self._client: httpx2.AsyncClient | None = None
@@ -46,21 +50,23 @@ class WebhookTool(SchemaTool):
         if client is not None:
             await client.aclose()
 
-    async def run(self, given: dict[str, object], threads: Threads) -> object:
-        """Post the arguments. Raises ToolError for every answer that is not JSON with a status of success."""
+    async def run(self, given: dict[str, object], scope: RunScope) -> object:
+        """Post the arguments, and the call's facts as headers. Raises ToolError for every answer that is not JSON with a status
+        of success."""
         if self._client is None:
             raise ToolError(f"The tool {self.name} is not available.")
-        request = self._client.build_request("POST", self._url, json=given)
+        body = {**given, CALL: scope.call.facts} if self._tells_call else given
+        request = self._client.build_request("POST", self._url, json=body, headers=scope.call.headers)
         try:
             for _ in range(MAX_REDIRECTS + 1):
                 response = await self._client.send(request, stream=True)
                 try:
-                    body = await _read(response)
+                    answer = await _read(response)
                 finally:
                     await response.aclose()
                 following = response.next_request
                 if following is None:
-                    return self._result(response, body)
+                    return self._result(response, answer)
                 if following.method != "POST" or not _same_place(request.url, following.url):
                     raise ToolError(f"The tool {self.name} was sent to another place, which is not followed.")
                 request = following

@@ -198,6 +198,12 @@ class Prompts:
     """In place of a result: the caller is asked about another one first."""
     tool_not_asked_for: str = ""
     """In place of a result: the caller's words asked for nothing, so the tool did not run. A small model reads it out."""
+    end_call: str = ""
+    """Describes the tool with which the agent ends the call."""
+    end_call_reason: str = ""
+    """Describes its argument."""
+    call_ends: str = ""
+    """Its result."""
 
     def with_texts(self, texts: Mapping[str, str]) -> Prompts:
         """The prompts with these texts in place of their own, by field."""
@@ -241,6 +247,8 @@ class Language:
     whole_turns: frozenset[tuple[str, ...]] = frozenset()
     """Fixed expressions that are a turn by themselves: thanks, farewells, pleasantries, and remarks that close a matter.
     Expressions that also begin a longer turn are left out: greetings, "yes", "sorry"."""
+    farewells: frozenset[tuple[str, ...]] = frozenset()
+    """Phrases that say goodbye or thanks. They do not object to the end of a call."""
     openers: frozenset[str] = frozenset()
     """Words with which people begin a sentence; alone, such a word is the start of one."""
     unfinished: Mapping[WordClass, frozenset[str]] = field(default_factory=dict)

@@ -69,6 +69,13 @@ def _question(sentence: str) -> list[str]:
     return [word for words in parts[start:] for word in words]
 
 
+def is_farewell(said: str, language: Language) -> bool:
+    """True for words that only say goodbye or thanks."""
+    left, farewells = without_phrases(bare_words(said), language.farewells)
+    beside = language.backchannels | language.unfinished.get("filler", frozenset())
+    return farewells > 0 and beside.issuperset(left)
+
+
 MAX_YES_WORDS = 8
 """A longer answer says more than yes."""
 

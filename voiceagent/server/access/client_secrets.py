@@ -10,13 +10,13 @@ import re
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import msgspec
 
 from voiceagent.json_types import JsonObject
-from voiceagent.realtime.fixed_settings import KEY, FixedSettings
+from voiceagent.realtime.fixed_settings import KEY, PARAMETERS, FixedSettings
 from voiceagent.server.http.problems import Problem
 from voiceagent.token_bucket import TokenBucket
 
@@ -30,6 +30,7 @@ MAX_BYTES, MAX_BYTES_OF_A_KEY = 16_777_216, 4_194_304
 ISSUED_PER_S, ISSUED_AT_ONCE = 20.0, 200.0
 """Secrets that one key may ask for: each takes time of the event loop."""
 MAX_OWNERS = 8192
+NO_PARAMETERS: Mapping[str, str] = {}
 
 
 @dataclass(eq=False, slots=True)
@@ -42,6 +43,8 @@ class IssuedSecret:
     """Its session settings, as JSON."""
     fixed: tuple[str, ...]
     """Paths of the settings that its client may not change."""
+    parameters: bytes
+    """Facts of its calls for the agent's tools, as JSON."""
     origin: str
     """The only origin whose pages may use it; empty: any that may call."""
     once: bool
@@ -72,7 +75,9 @@ class IssuedSecret:
             names = ", ".join(refused)[:200]
             message = f"The client secret fixes {names}; leave it out of the session, or ask for a secret without it."
             raise Problem(400, "setting_fixed", message, param=f"session.{refused[0][:100]}")
-        return {**_over(own, changes), "voiceagent": {KEY: self.fixed}}
+        parameters = msgspec.json.decode(self.parameters)
+        ours = {KEY: self.fixed, PARAMETERS: parameters} if parameters else {KEY: self.fixed}
+        return {**_over(own, changes), "voiceagent": ours}
 
 
 class ClientSecrets:
@@ -105,24 +110,32 @@ class ClientSecrets:
             raise Problem(429, "too_many_client_secrets", message, retry_after_s=1)
 
     def issue(
-        self, owner: tuple[str, str], session: JsonObject, fixed: tuple[str, ...], origin: str, lifetime_s: float, *, once: bool
+        self,
+        owner: tuple[str, str],
+        session: JsonObject,
+        fixed: tuple[str, ...],
+        origin: str,
+        lifetime_s: float,
+        *,
+        once: bool,
+        parameters: Mapping[str, str] = NO_PARAMETERS,
     ) -> str:
         """A new secret. Raises Problem (429) if its key has too many."""
         self._forget_expired()
         now_s = self._clock()
-        written = msgspec.json.encode(session)
+        written, told = msgspec.json.encode(session), msgspec.json.encode(parameters)
         if (
             self._count[owner] >= MAX_OF_A_KEY
-            or self._bytes[owner] + len(written) > MAX_BYTES_OF_A_KEY
+            or self._bytes[owner] + len(written) + len(told) > MAX_BYTES_OF_A_KEY
             or len(self._by_hash) >= MAX_SECRETS
-            or self._bytes.total() + len(written) > MAX_BYTES
+            or self._bytes.total() + len(written) + len(told) > MAX_BYTES
         ):
             raise self._full(owner, now_s)
         value = f"{PREFIX}{secrets.token_urlsafe(32)}"
-        made = IssuedSecret(owner, written, fixed, origin, once, now_s + lifetime_s)
+        made = IssuedSecret(owner, written, fixed, told, origin, once, now_s + lifetime_s)
         self._by_hash[_hash(value)] = made
         self._count[owner] += 1
-        self._bytes[owner] += len(written)
+        self._bytes[owner] += len(written) + len(told)
         self._next_expiry_s = min(self._next_expiry_s, made.expires_s)
         self.issued += 1
         return value
@@ -159,7 +172,7 @@ class ClientSecrets:
         self._count = Counter(each.owner for each in kept.values())
         self._bytes = Counter()
         for each in kept.values():
-            self._bytes[each.owner] += len(each.session)
+            self._bytes[each.owner] += len(each.session) + len(each.parameters)
         self._next_expiry_s = min((each.expires_s for each in kept.values()), default=float("inf"))
 
 

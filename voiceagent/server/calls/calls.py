@@ -64,6 +64,15 @@ class JoinableCall(Protocol):
 
 
 @runtime_checkable
+class LeavingCall(Protocol):
+    """A call whose agent can take leave."""
+
+    def take_leave(self, reason: str) -> None:
+        """Have the agent end the call after its reply or a goodbye, unless the caller objects."""
+        ...
+
+
+@runtime_checkable
 class ResumableCall(Protocol):
     """A call that outlives its connection."""
 
@@ -272,6 +281,12 @@ class Calls:
     def hang_up(self, call_id: str, client: Client = NOBODY) -> None:
         """End a call of this client. Raises Problem (404) when the client has no such call."""
         self._of(call_id, client).handle.hang_up("hangup")
+
+    def take_leave(self, call_id: str, reason: str, client: Client = NOBODY) -> None:
+        """Have the agent take leave in a call of this client. Raises Problem (404) when the client has no such call."""
+        handle = self._of(call_id, client).handle
+        if isinstance(handle, LeavingCall):
+            handle.take_leave(reason)
 
     def leg_of(self, call_id: str, client: Client = NOBODY) -> Leg:
         """The leg of a call of this client. Raises Problem (404) when the client has no such call."""

@@ -10,8 +10,9 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Annotated, Protocol
 
+import msgspec
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, Middleware
 
@@ -38,6 +39,7 @@ from voiceagent.server.http.secret_requests import SECRETS_PATH, SecretRequests,
 from voiceagent.server.monitoring.loop_monitor import LoopMonitor
 from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.task_owner import TaskOwner, running
+from voiceagent.untrusted_json import read_struct
 
 MAX_BODY_BYTES = 131_072
 HANG_UP_GRACE_S = 2.0
@@ -198,6 +200,7 @@ def _add_routes(app: web.Application, service: Service) -> None:
     app.router.add_post("/whip", _offer)
     app.router.add_post("/v1/realtime/calls/{id}/hangup", _hang_up)
     app.router.add_delete("/v1/realtime/calls/{id}", _hang_up)
+    app.router.add_post("/v1/calls/{id}/end", _end)
     for part in service.parts:
         part.add_routes(app)
     app.router.add_get("/", page)
@@ -317,6 +320,22 @@ async def _drain(request: web.Request) -> web.Response:
 async def _hang_up(request: web.Request) -> web.Response:
     request.app[CALLS].hang_up(request.match_info["id"], request[CLIENT])
     return web.Response(status=200)
+
+
+class EndRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The body of a request that ends a call with a goodbye."""
+
+    reason: Annotated[str, msgspec.Meta(max_length=300)] = ""
+    """It stands in the call's result."""
+
+
+async def _end(request: web.Request) -> web.Response:
+    try:
+        asked = read_struct(await request.read() or b"{}", EndRequest)
+    except ValueError as error:
+        raise Problem(400, "invalid_body", f'The body cannot be read ({error}); expected {{"reason": "…"}}.') from error
+    request.app[CALLS].take_leave(request.match_info["id"], asked.reason, request[CLIENT])
+    return web.Response(status=202)
 
 
 def _budgets(profile: str, limits: Mapping[Stage, StageLimits]) -> dict[str, object]:

@@ -21,6 +21,9 @@ from voiceagent.untrusted_json import read_struct
 
 SECRETS_PATH = "/v1/realtime/client_secrets"
 MAX_FIXED = 256
+MAX_PARAMETERS = 32
+ParameterName = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+ParameterText = Annotated[str, msgspec.Meta(max_length=500)]
 _PATH = r"^[a-z_]{1,40}(\.[a-z_]{1,40}){0,6}$"
 
 ShowSession = Callable[[JsonObject], JsonObject]
@@ -47,6 +50,8 @@ class SecretTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """True if it is good for one call."""
     fixed: Annotated[tuple[Annotated[str, msgspec.Meta(pattern=_PATH)], ...], msgspec.Meta(max_length=MAX_FIXED)] | None = None
     """Paths of the settings that the client may not change; None: all that stand in `session`."""
+    parameters: Annotated[dict[ParameterName, ParameterText], msgspec.Meta(max_length=MAX_PARAMETERS)] = {}
+    """Facts of the call for the agent's tools, such as the customer's number. The client does not see them."""
 
 
 class SecretRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,7 +88,8 @@ class SecretRequests:
         shown = self._show_session(asked.session)
         lifetime_s = asked.expires_after.seconds
         once = asked.voiceagent.once
-        value = self._secrets.issue(owner, asked.session, fixed, origin, lifetime_s, once=once)
+        parameters = asked.voiceagent.parameters
+        value = self._secrets.issue(owner, asked.session, fixed, origin, lifetime_s, once=once, parameters=parameters)
         body = {
             "value": value,
             "expires_at": int(time.time()) + lifetime_s,

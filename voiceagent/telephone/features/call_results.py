@@ -17,6 +17,7 @@ import msgspec
 from voiceagent.addresses import shown
 from voiceagent.call.feature import RunningCall
 from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
 from voiceagent.conversation.events import Event
 from voiceagent.errors import ConfigError
 from voiceagent.json_types import JsonObject
@@ -155,6 +156,7 @@ class ResultOf(PhoneFeature):
         self._turns = 0
         self._tools: list[str] = []
         self._said: list[dict[str, str]] = []
+        self._detail, self._state = "", b""
         self._withholds = not results.settings.transcript
 
     def begin(self, call: RunningCall) -> None:
@@ -164,6 +166,8 @@ class ResultOf(PhoneFeature):
     def stepped(self, event: Event, actions: tuple[act.Action, ...]) -> None:
         """Note the events that are reported afterwards."""
         self._last_ms = max(self._last_ms, event.at_ms)
+        if isinstance(event, ev.CallStateKept):
+            self._state = event.state.encode()
         for action in actions:
             match action:
                 case act.ToolStarted(name=name) if len(self._tools) < MAX_LINES:
@@ -172,8 +176,8 @@ class ResultOf(PhoneFeature):
                     self._say("caller", text)
                 case act.ReplyEnded(heard=heard):
                     self._say("agent", heard)
-                case act.End(reason):
-                    self._reason = reason
+                case act.End(reason, detail):
+                    self._reason, self._detail = reason, detail
 
     def _say(self, who: str, text: str) -> None:
         if text and not self._withholds and len(self._said) < MAX_LINES:
@@ -200,6 +204,10 @@ class ResultOf(PhoneFeature):
             "turns": self._turns,
             "tools": self._tools,
         }
+        if self._detail:
+            result["reason_detail"] = self._detail
+        if self._state:
+            result["state"] = msgspec.Raw(self._state)
         if self._leg.has_hung_up_waiting:
             result["transfer"] = CALLER_HUNG_UP
         if self._recording is not None and self._recording.file_name:

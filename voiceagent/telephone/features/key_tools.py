@@ -14,8 +14,7 @@ from voiceagent.telephone.phone_leg import PhoneLeg
 from voiceagent.telephone.sip.sip_leg import SipLeg
 from voiceagent.telephone.streams.stream_leg import StreamLeg
 from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
-from voiceagent.tools.threads import Threads
-from voiceagent.tools.tool import Tool, ToolError, ToolPolicy
+from voiceagent.tools.tool import RunScope, Tool, ToolError, ToolPolicy
 from voiceagent.turn_taking.language import PhoneWords
 from voiceagent.turn_taking.languages import language
 
@@ -89,7 +88,7 @@ class CollectDigits(SchemaTool):
         self._collect = collect
         self._collecting = words.collecting
 
-    async def run(self, given: JsonObject, threads: Threads) -> object:
+    async def run(self, given: JsonObject, scope: RunScope) -> object:
         """Set the keypad."""
         most = given.get("max_digits") or MAX_KEYS
         pause_s = given.get("timeout_between_digits_s") or PAUSE_S
@@ -106,7 +105,7 @@ class PressKeys(SchemaTool):
         super().__init__(PRESS_KEYS, description, ToolPolicy("external"), arguments)
         self._press = press
 
-    async def run(self, given: JsonObject, threads: Threads) -> object:
+    async def run(self, given: JsonObject, scope: RunScope) -> object:
         """Press them."""
         try:
             await self._press(str(given["keys"]))

@@ -18,6 +18,7 @@ from voiceagent.telephone.features.recording_folder import Recordings
 from voiceagent.telephone.features.screening import Screening
 from voiceagent.telephone.phone_leg import PhoneLeg
 from voiceagent.telephone.transfer.feature import TransferFeature, with_person
+from voiceagent.tools.call_context import CallOrigin
 from voiceagent.tools.tool import Tool
 
 
@@ -31,6 +32,8 @@ class PhoneCall:
     tools: tuple[Tool, ...] = ()
     recording: Callable[[], str] = str
     """Returns the file of the recording; empty where there is none."""
+    origin: CallOrigin | None = None
+    """The facts of a telephone call. None: it is no telephone's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,9 @@ class PhoneServices:
         for feature in features:
             agent, inner = feature.change(agent), feature.wrap(inner)
         tools = tuple(tool for feature in features for tool in feature.tools())
-        return PhoneCall(agent, inner, features, tools, str if recording is None else recording.file)
+        facts = leg.facts if isinstance(leg, PhoneLeg) else None
+        origin = None if facts is None else CallOrigin(facts.caller, facts.called, facts.parameters)
+        return PhoneCall(agent, inner, features, tools, str if recording is None else recording.file, origin)
 
     def _features(self, agent: AgentConfig, leg: PhoneLeg, parts: AgentParts, recording: Recording | None) -> list[PhoneFeature]:
         """The features, in the order in which they change the agent, wrap the leg and bring tools."""

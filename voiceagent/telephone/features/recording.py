@@ -30,8 +30,7 @@ from voiceagent.telephone.features.phone_feature import PhoneFeature
 from voiceagent.telephone.features.recording_file import SUFFIXES, RecordingFile, open_recording
 from voiceagent.telephone.phone_leg import PhoneLeg
 from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
-from voiceagent.tools.threads import Threads
-from voiceagent.tools.tool import Tool, ToolPolicy
+from voiceagent.tools.tool import RunScope, Tool, ToolPolicy
 from voiceagent.turn_taking.language import Language, bare_words
 
 log = logging.getLogger(__name__)
@@ -108,8 +107,8 @@ class Recording(PhoneFeature):
 
     def change(self, agent: AgentConfig) -> AgentConfig:
         """The agent, with the announcement before the greeting."""
-        greeting = f"{self._settings.announcement} {agent.phrases.greeting}".strip()
-        return msgspec.structs.replace(agent, phrases=msgspec.structs.replace(agent.phrases, greeting=greeting))
+        greeting = f"{self._settings.announcement} {agent.phrases.text('greeting') or ''}".strip()
+        return msgspec.structs.replace(agent, phrases=agent.phrases.with_greeting(greeting))
 
     def wrap(self, leg: Leg) -> RecordedLeg:
         """The leg, with both sides recorded."""
@@ -302,7 +301,7 @@ class StopRecording(SchemaTool):
         self._refuse = refuse
         self._deleted = deleted
 
-    async def run(self, given: JsonObject, threads: Threads) -> object:
+    async def run(self, given: JsonObject, scope: RunScope) -> object:
         """Refuse the recording."""
         self._refuse()
         return {"status": self._deleted}

@@ -23,8 +23,7 @@ from voiceagent.telephone.transfer.briefing import AgentBriefing
 from voiceagent.telephone.transfer.interface import TRANSFERRED, ColleagueBriefing
 from voiceagent.telephone.transfer.sip_transfers import longest_transfer_s
 from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
-from voiceagent.tools.threads import Threads
-from voiceagent.tools.tool import Tool, ToolError, ToolPolicy
+from voiceagent.tools.tool import RunScope, Tool, ToolError, ToolPolicy
 from voiceagent.turn_taking.languages import language
 
 NAME = "transfer"
@@ -56,9 +55,9 @@ class TransferFeature(PhoneFeature):
         agent = with_person(agent, self._human)
         if not self._leg.facts.comes_back:
             return agent
-        failed = agent.phrases.transfer_failed
+        failed = agent.phrases.text("transfer_failed")
         greeting = language(agent.spoken_languages[0]).sayings.transfer_failed if failed is None else failed
-        return msgspec.structs.replace(agent, phrases=msgspec.structs.replace(agent.phrases, greeting=greeting))
+        return msgspec.structs.replace(agent, phrases=agent.phrases.with_greeting(greeting))
 
     def tools(self) -> Sequence[Tool]:
         """The tool `transfer`, where somebody is named."""
@@ -80,8 +79,8 @@ class TransferFeature(PhoneFeature):
     def carry_out(self, action: act.Action) -> None:
         """Begin where the turn engine says so, or once the reply is over with which the language model announced it."""
         match action:
-            case act.Transfer():
-                self._begin(self._human.transfer)
+            case act.Transfer(to):
+                self._begin(to or self._human.transfer)
             case act.ReplyEnded() if self._wanted:
                 self._begin(self._wanted)
 
@@ -137,7 +136,7 @@ class TransferTool(SchemaTool):
         super().__init__(NAME, description, policy, arguments)
         self._transfer = transfer
 
-    async def run(self, given: JsonObject, threads: Threads) -> object:
+    async def run(self, given: JsonObject, scope: RunScope) -> object:
         """See Tool."""
         return {"status": await self._transfer(str(given["to"]))}
 

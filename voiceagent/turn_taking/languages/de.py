@@ -72,6 +72,14 @@ GERMAN = Language(
         "wie geht's ihnen|nur zu|wie bitte|vergiss es|vergessen sie es|"
         "das stimmt|das passt|das ist gut|das ist richtig|in ordnung"
     ),
+    farewells=phrase_set(
+        "tschüss|tschüs|ciao|auf wiedersehen|auf wiederhören|wiedersehen|wiederhören|servus|ade|bis bald|bis dann|"
+        "bis morgen|bis später|bis dahin|gute nacht|machs gut|machen sies gut|schönen tag|schönen tag noch|"
+        "einen schönen tag|einen schönen tag noch|schönen abend|schönen abend noch|schönes wochenende|ihnen auch|"
+        "dir auch|gleichfalls|ebenso|danke|danke schön|dankeschön|danke sehr|danke ihnen|danke dir|vielen dank|"
+        "vielen lieben dank|besten dank|herzlichen dank|danke für die hilfe|danke für ihre hilfe|das wars|"
+        "das war alles|das ist alles|sonst nichts|nichts weiter"
+    ),
     openers=word_set(
         """was wann wo wer warum wie welche welcher welches kann können könnte könnten wird würde ist sind haben hat
         bitte in für am an im mit von und also weil wenn ich mein wir es der die das"""
@@ -164,6 +172,12 @@ GERMAN = Language(
         tool_not_confirmed='{"status": "noch nicht ausgeführt: der Anrufer wird um Bestätigung gebeten"}',
         tool_other_unconfirmed='{"error": "nicht ausgeführt: eine andere Anfrage wartet auf die Bestätigung des Anrufers"}',
         tool_not_asked_for='{"error": "Ich habe nichts getan, denn es wurde um nichts gebeten. Was möchten Sie?"}',
+        end_call=(
+            "Beende das Gespräch. Rufe es auf, wenn sich der Anrufer verabschiedet "
+            "hat oder nichts mehr zu tun ist, und verabschiede dich im selben Zug."
+        ),
+        end_call_reason="Warum das Gespräch endet, in wenigen Worten.",
+        call_ends='{"status": "das Gespräch endet nach deinem Abschied, wenn der Anrufer nichts mehr sagt"}',
     ),
     phone=PhoneWords(
         machine=phrase_set(

@@ -66,6 +66,14 @@ ENGLISH = Language(
         "say that again|what was that|forget it|it doesn't matter|"
         "that's fine|that's right|that's correct|that's good|that's okay"
     ),
+    farewells=phrase_set(
+        "bye|bye bye|byebye|goodbye|good bye|bye now|bye for now|good night|good day|see you|see you then|"
+        "see you later|see you soon|see you tomorrow|see ya|talk to you later|speak soon|take care|have a good day|"
+        "have a nice day|have a good one|have a great day|have a good evening|have a nice evening|"
+        "have a good weekend|you too|same to you|thanks|thank you|thank you very much|thank you so much|thanks a lot|"
+        "thanks very much|many thanks|thanks again|thank you again|thanks for your help|thank you for your help|"
+        "cheers|that is all|thats all|that was all|thats it|nothing else"
+    ),
     openers=word_set(
         """what when where who why how which can could will would is are do does did please in for at on to with from and
         so because if i my we it its"""
@@ -155,6 +163,11 @@ ENGLISH = Language(
         tool_not_confirmed='{"status": "not done yet: the caller is asked to confirm it"}',
         tool_other_unconfirmed='{"error": "not done: another request waits for the caller to confirm it"}',
         tool_not_asked_for='{"error": "I have done nothing, since nothing was asked for. What would you like?"}',
+        end_call=(
+            "End the call. Call it when the caller has said goodbye or nothing is left to do, and say goodbye in the same turn."
+        ),
+        end_call_reason="Why the call ends, in a few words.",
+        call_ends='{"status": "the call ends after your goodbye, unless the caller goes on"}',
     ),
     phone=PhoneWords(
         machine=phrase_set(

@@ -61,6 +61,12 @@ SPANISH = Language(
         "cómo estás|cómo está usted|cómo te va|cómo le va|adelante|cómo dice|cómo dices|olvídalo|olvídelo|"
         "está bien|así es|eso es|de acuerdo"
     ),
+    farewells=phrase_set(
+        "adiós|chao|chau|hasta luego|hasta pronto|hasta mañana|hasta la vista|hasta otra|nos vemos|buenas noches|"
+        "buen día|que tenga un buen día|que tengas un buen día|que le vaya bien|que te vaya bien|cuídate|cuídese|"
+        "igualmente|gracias|muchas gracias|mil gracias|muchísimas gracias|gracias por todo|gracias por su ayuda|"
+        "gracias por tu ayuda|eso es todo|es todo|nada más"
+    ),
     openers=word_set(
         """qué cuándo dónde quién cómo cuál por puede puedo podría es son tiene hay quiero en a con desde y entonces
         porque mi yo el la los las un una lo"""
@@ -152,6 +158,12 @@ SPANISH = Language(
         tool_not_confirmed='{"status": "aún no hecho: se pide confirmación a quien llama"}',
         tool_other_unconfirmed='{"error": "no hecho: otra petición espera la confirmación de quien llama"}',
         tool_not_asked_for='{"error": "No he hecho nada, porque no se ha pedido nada. ¿Qué desea?"}',
+        end_call=(
+            "Termina la llamada. Úsala cuando quien llama se haya despedido "
+            "o no quede nada por hacer, y despídete en el mismo turno."
+        ),
+        end_call_reason="Por qué termina la llamada, en pocas palabras.",
+        call_ends='{"status": "la llamada termina después de tu despedida, si quien llama no dice nada más"}',
     ),
     phone=PhoneWords(
         machine=phrase_set(

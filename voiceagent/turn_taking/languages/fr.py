@@ -62,6 +62,12 @@ FRENCH = Language(
         "laisse tomber|"
         "c'est bon|c'est ça|c'est bien|c'est correct|d'accord"
     ),
+    farewells=phrase_set(
+        "au revoir|salut|ciao|adieu|à bientôt|à demain|à plus|à plus tard|à tout à lheure|à la prochaine|bonne nuit|"
+        "bonne journée|bonne soirée|bon weekend|bonne fin de journée|vous aussi|toi aussi|pareillement|à vous aussi|"
+        "merci|merci beaucoup|merci bien|merci à vous|mille mercis|un grand merci|merci pour votre aide|"
+        "merci pour ton aide|cest tout|ce sera tout|rien dautre"
+    ),
     openers=word_set(
         """que quoi quand où qui comment pourquoi quel quelle quels quelles est-ce peux pouvez pourriez est sont avez à
         dans en pour avec de et alors parce si je mon ma nous il elle le la les un une"""
@@ -134,6 +140,12 @@ FRENCH = Language(
         tool_not_confirmed='{"status": "pas encore fait : une confirmation est demandée à l\'appelant"}',
         tool_other_unconfirmed='{"error": "pas fait : une autre demande attend la confirmation de l\'appelant"}',
         tool_not_asked_for='{"error": "Je n\'ai rien fait, car rien n\'a été demandé. Que souhaitez-vous ?"}',
+        end_call=(
+            "Termine l'appel. Utilise-le quand la personne a dit au revoir ou "
+            "qu'il ne reste rien à faire, et dis au revoir dans le même tour."
+        ),
+        end_call_reason="Pourquoi l'appel se termine, en quelques mots.",
+        call_ends='{"status": "l\'appel se termine après ton au revoir, si la personne ne dit plus rien"}',
     ),
     phone=PhoneWords(
         machine=phrase_set(

@@ -61,6 +61,12 @@ ITALIAN = Language(
         "molto piacere|come stai|come va|vada avanti|vai avanti|come scusi|come dice|lascia stare|lasci stare|"
         "va bene|va benissimo|è giusto|d'accordo"
     ),
+    farewells=phrase_set(
+        "arrivederci|arrivederla|ciao|ciao ciao|addio|a presto|a domani|a dopo|ci vediamo|ci sentiamo|buonanotte|"
+        "buona notte|buona giornata|buona serata|buon fine settimana|altrettanto|anche a lei|anche a te|grazie|"
+        "grazie mille|molte grazie|tante grazie|grazie a lei|grazie a te|grazie dellaiuto|grazie di tutto|è tutto|"
+        "questo è tutto|nientaltro"
+    ),
     openers=word_set(
         """che cosa quando dove chi come perché quale quali può posso potrebbe è sono ha in a con da e allora se io mio
         mia noi il la lo un una vorrei"""
@@ -136,6 +142,11 @@ ITALIAN = Language(
         tool_not_confirmed='{"status": "non ancora fatto: si chiede conferma a chi chiama"}',
         tool_other_unconfirmed='{"error": "non fatto: un\'altra richiesta attende la conferma di chi chiama"}',
         tool_not_asked_for='{"error": "Non ho fatto nulla, perché non è stato chiesto nulla. Che cosa desidera?"}',
+        end_call=(
+            "Termina la chiamata. Usala quando chi chiama ha salutato o non resta nulla da fare, e saluta nello stesso turno."
+        ),
+        end_call_reason="Perché la chiamata termina, in poche parole.",
+        call_ends='{"status": "la chiamata termina dopo il tuo saluto, se chi chiama non dice altro"}',
     ),
     phone=PhoneWords(
         machine=phrase_set(

@@ -65,6 +65,13 @@ DUTCH = Language(
         "hoe gaat het met u|ga je gang|gaat uw gang|wat zei u|wat zegt u|vergeet het|"
         "dat klopt|dat is goed|dat is prima|dat is juist"
     ),
+    farewells=phrase_set(
+        "doei|doeg|dag|dag hoor|tot ziens|tot straks|tot morgen|tot dan|tot later|tot snel|tot horens|goedenacht|"
+        "welterusten|fijne dag|fijne dag nog|een fijne dag|een fijne dag nog|prettige dag|fijne avond|fijn weekend|"
+        "jij ook|u ook|insgelijks|bedankt|dank je|dank je wel|dankjewel|dank u|dank u wel|dankuwel|hartelijk dank|"
+        "hartelijk bedankt|heel erg bedankt|bedankt voor de hulp|bedankt voor uw hulp|dat was het|dat was alles|"
+        "dat is alles|verder niets"
+    ),
     openers=word_set(
         """wat wanneer waar wie waarom hoe welke welk kan kunt kunnen zou wil is zijn heeft hebben in voor op aan met van
         en dus omdat als ik mijn wij we het de een"""
@@ -134,6 +141,12 @@ DUTCH = Language(
         tool_not_confirmed='{"status": "nog niet gedaan: de beller wordt om bevestiging gevraagd"}',
         tool_other_unconfirmed='{"error": "niet gedaan: een ander verzoek wacht op bevestiging van de beller"}',
         tool_not_asked_for='{"error": "Ik heb niets gedaan, want er is om niets gevraagd. Wat wilt u?"}',
+        end_call=(
+            "Beëindig het gesprek. Gebruik het als de beller afscheid heeft genomen "
+            "of er niets meer te doen is, en neem afscheid in dezelfde beurt."
+        ),
+        end_call_reason="Waarom het gesprek eindigt, in een paar woorden.",
+        call_ends='{"status": "het gesprek eindigt na je afscheid, als de beller niets meer zegt"}',
     ),
     phone=PhoneWords(
         machine=phrase_set(

@@ -61,6 +61,12 @@ PORTUGUESE = Language(
         "muito prazer|como vai você|como você está|como estás|vá em frente|esquece|esqueça|"
         "está bem|está certo|isso mesmo|tudo bem"
     ),
+    farewells=phrase_set(
+        "tchau|tchau tchau|adeus|até logo|até já|até amanhã|até breve|até mais|até a próxima|boa noite|bom dia|"
+        "tenha um bom dia|tenha uma boa tarde|tenha uma boa noite|bom descanso|bom fim de semana|igualmente|"
+        "você também|para você também|obrigado|obrigada|muito obrigado|muito obrigada|obrigado por tudo|"
+        "obrigada por tudo|obrigado pela ajuda|obrigada pela ajuda|valeu|é só isso|só isso|é tudo|mais nada"
+    ),
     openers=word_set(
         """o que quando onde quem como por qual quais pode posso poderia é são tem em a com de e então porque se eu meu
         minha nós um uma quero gostaria"""
@@ -148,6 +154,9 @@ PORTUGUESE = Language(
         tool_not_confirmed='{"status": "ainda não feito: pede-se confirmação a quem telefona"}',
         tool_other_unconfirmed='{"error": "não feito: outro pedido espera a confirmação de quem telefona"}',
         tool_not_asked_for='{"error": "Não fiz nada, porque nada foi pedido. O que deseja?"}',
+        end_call=("Encerre a chamada. Use quando quem ligou se despediu ou não há mais nada a fazer, e despeça-se na mesma vez."),
+        end_call_reason="Por que a chamada termina, em poucas palavras.",
+        call_ends='{"status": "a chamada termina depois da sua despedida, se quem ligou não disser mais nada"}',
     ),
     phone=PhoneWords(
         machine=phrase_set(
