@@ -8,6 +8,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -46,8 +47,20 @@ async def metrics(server: ServerProcess) -> str:
         return await response.text()
 
 
-async def ask(caller: Caller, dialogue: Dialogue) -> tuple[str, str]:
-    """Type something. Returns the error's code and the status of the response."""
+Told = tuple[str, str, str, set[str]]
+"""The error's code; the status of the response, the code in its details, and the status of each of its items."""
+FAILED: Told = ("llm_failed", "failed", "llm_failed", {"incomplete"})
+
+
+def told(error: dict[str, Any], done: dict[str, Any]) -> Told:
+    """What a client is told of a reply that failed."""
+    response = done["response"]
+    code = response["status_details"]["error"]["code"]
+    return error["error"]["code"], response["status"], code, {item["status"] for item in response["output"]}
+
+
+async def ask(caller: Caller, dialogue: Dialogue) -> Told:
+    """Type something."""
     since = dialogue.event_count
     content = [{"type": "input_text", "text": "Good morning."}]
     caller.send_event({"type": "output_audio_buffer.clear"})
@@ -55,7 +68,7 @@ async def ask(caller: Caller, dialogue: Dialogue) -> tuple[str, str]:
     caller.send_event({"type": "response.create"})
     error = await dialogue.wait_event(lambda event: event.type == "error", since, "an error")
     done = await dialogue.wait_event(lambda event: event.type == "response.done", since, "the end of the reply")
-    return str(error.data["error"]["code"]), str(done.data["response"]["status"])
+    return told(error.data, done.data)
 
 
 @pytest.mark.parametrize(
@@ -77,15 +90,36 @@ async def test_every_failed_reply_is_told_and_counted_and_the_server_is_not_read
         await ready(server, wanted=True)
         model.fault = fault
         async with Caller(server.url) as caller, Dialogue(caller) as dialogue:
-            assert await ask(caller, dialogue) == ("llm_failed", "failed")
+            assert await ask(caller, dialogue) == FAILED
             reason = await ready(server, wanted=False)
             assert f"The language model fails ({problem})" in reason
-            told = await metrics(server)
-            assert f'voiceagent_llm_problems_total{{problem="{problem}"}} 1' in told
-            assert 'voiceagent_failed_replies_total{code="llm_failed"} 1' in told
-            assert 'voiceagent_engine_up{engine="llm"} 0' in told
+            counted = await metrics(server)
+            assert f'voiceagent_llm_problems_total{{problem="{problem}"}} 1' in counted
+            assert 'voiceagent_failed_replies_total{code="llm_failed"} 1' in counted
+            assert 'voiceagent_engine_up{engine="llm"} 0' in counted
             model.fault = ""
             await ready(server, wanted=True)
+
+
+async def test_a_reply_that_is_cut_is_incomplete_on_both_transports(tmp_path: Path) -> None:
+    async with faulty_server() as model, agent_on(model, tmp_path) as server:
+        over_websocket, over_webrtc = SdkCaller(server.url), Caller(server.url)
+        async with over_websocket as caller, over_webrtc as peer, Dialogue(peer) as dialogue:
+            await caller.write("Good morning.")
+            await caller.connection.response.create(response={"max_output_tokens": 1})
+            cut = await caller.wait("response.done")
+            peer.send_event({"type": "output_audio_buffer.clear"})
+            peer.send_event({"type": "response.create", "response": {"max_output_tokens": 1}})
+            done = await dialogue.wait_event(
+                lambda event: event.type == "response.done" and event.data["response"]["max_output_tokens"] == 1, 0, "its end"
+            )
+            for response in (cut["response"], done.data["response"]):
+                assert (response["status"], response["status_details"]["reason"]) == ("incomplete", "max_output_tokens")
+                assert [item["status"] for item in response["output"]] == ["incomplete"]
+            for model.fault in ("stalls", "500"):
+                await caller.write("Good morning.")
+                await caller.connection.response.create()
+                assert told(await caller.wait("error"), await caller.wait("response.done")) == FAILED
 
 
 async def test_a_server_whose_model_is_not_up_yet_is_not_ready_until_it_is(tmp_path: Path) -> None:

@@ -171,12 +171,35 @@ def test_a_failed_reply_says_so(session: RealtimeSession) -> None:
     events = tell(
         session,
         actions.ReplyStarted(1, 1),
+        actions.ReplyText(1, 0, "Once upon"),
         actions.Failure("llm_failed", "The language model failed."),
-        actions.ReplyEnded(1, "failed", "", ""),
+        actions.ReplyEnded(1, "failed", "Once", "upon"),
     )
     assert only(events, "error")["error"]["type"] == "server_error"
-    assert only(events, "response.done")["response"]["status"] == "failed"
+    response = only(events, "response.done")["response"]
+    assert (response["status"], response["status_details"]["error"]["code"]) == ("failed", "llm_failed")
+    (message,) = response["output"]
+    assert (message["status"], message["content"][0]["transcript"]) == ("incomplete", "Once")
     check_sequence(events, call_over=False)
+
+
+@pytest.mark.parametrize(
+    ("reason", "status"), [("hangup", "cancelled"), ("failed", "failed"), ("quota_used", "failed"), ("server_stopping", "failed")]
+)
+def test_a_reply_that_the_end_of_the_call_cuts_keeps_what_was_heard_and_says_why(
+    session: RealtimeSession, reason: str, status: str
+) -> None:
+    events = tell(session, actions.ReplyStarted(1, 1), actions.ReplyText(1, 0, "Once upon"), actions.ReplyHeard(1, "Once"))
+    events += session.on_end(reason, 3000.0)
+    check_sequence(events, call_over=True)
+    response = only(events, "response.done")["response"]
+    (message,) = response["output"]
+    assert (response["status"], message["status"], message["content"][0]["transcript"]) == (status, "incomplete", "Once")
+    details = response["status_details"]
+    if status == "cancelled":
+        assert details["reason"] == "client_cancelled"
+    else:
+        assert details["error"]["code"] == reason
 
 
 def test_the_end_of_a_call_ends_the_open_response_and_is_the_last_event(session: RealtimeSession) -> None:

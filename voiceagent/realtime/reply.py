@@ -24,6 +24,8 @@ class OpenReply:
         self.cancel_requested = False
         self.key = ""
         """The client's wish that it fulfils."""
+        self.failure = ""
+        """The code of what has failed in it."""
         self.was_approved = False
         """True once the client has approved a tool's run, and the next response has begun by that."""
         self.shape = shape or ResponseShape()
@@ -56,6 +58,11 @@ class OpenReply:
     def is_over(self) -> bool:
         """True once it has ended."""
         return self._over
+
+    @property
+    def heard_words(self) -> str:
+        """Its words that were heard so far."""
+        return " ".join(filter(None, (response.heard_words for response in self._responses)))
 
     def holds(self, item_id: str) -> bool:
         """True when the item is one of its items."""
@@ -163,7 +170,7 @@ class OpenReply:
             events += [*self._last.hand_over(at_ms), *self._release()]
         self._over = True
         for response, (said, unsaid) in self._shares(heard, unheard):
-            events += response.ended(status, said, unsaid, at_ms)
+            events += response.ended(status, said, unsaid, at_ms, self.failure)
         return events
 
     @property

@@ -150,6 +150,11 @@ class OpenResponse:
         return self._text.split()
 
     @property
+    def heard_words(self) -> str:
+        """The words of its message that were heard so far."""
+        return self._heard
+
+    @property
     def asks_client(self) -> bool:
         """True when nothing is left to do except the client's tools."""
         return bool(self._asked) and not any(tool.running for tool in self._tools.values())
@@ -317,8 +322,9 @@ class OpenResponse:
             events += self._stop_playing(cleared=False)
         return events
 
-    def ended(self, status: str, heard: str, unheard: str, at_ms: float) -> list[ServerEvent]:
-        """The reply is over. `status` is one of `actions.ReplyEnded`; a second end says nothing."""
+    def ended(self, status: str, heard: str, unheard: str, at_ms: float, failure: str = "") -> list[ServerEvent]:
+        """The reply is over. `status` is one of `actions.ReplyEnded`, and `failure` is the code of what failed; a second end says
+        nothing."""
         if self.handed_over:
             return self._ended_late(status, heard, unheard, at_ms)
         if self._done:
@@ -341,7 +347,7 @@ class OpenResponse:
                 events.append(self._progress(tool, None, None, "abandoned"))
         events += self._close_message(final, heard, unheard, at_ms)
         self._done = True
-        events.append(ResponseDone(response=self._response(final, _details(status, final))))
+        events.append(ResponseDone(response=self._response(final, _details(status, final, failure))))
         return [*events, *self._stop_playing(cleared=False)]
 
     def _ended_late(self, status: str, heard: str, unheard: str, at_ms: float) -> list[ServerEvent]:
@@ -476,12 +482,12 @@ class OpenResponse:
         )
 
 
-def _details(status: str, final: Status) -> ResponseStatusDetails | None:
+def _details(status: str, final: Status, failure: str) -> ResponseStatusDetails | None:
     if final == "completed":
         return None
     if final == "incomplete":
         return ResponseStatusDetails(type="incomplete", reason="max_output_tokens")
     if final == "failed":
-        return ResponseStatusDetails(type="failed", error={"type": "server_error", "code": "reply_failed"})
+        return ResponseStatusDetails(type="failed", error={"type": "server_error", "code": failure or "reply_failed"})
     reason: Literal["turn_detected", "client_cancelled"] = "turn_detected" if status == "interrupted" else "client_cancelled"
     return ResponseStatusDetails(type="cancelled", reason=reason)

@@ -102,6 +102,9 @@ MAX_RECENT = 1024
 NOT_REPEATED = (SessionCreated, ResumeOffered, ConnectionReplaced, OutputAudioDelta)
 """Events that are of one connection. Audio that was not heard comes again by itself."""
 
+OF_THE_CLIENT = ("hangup", "closed")
+"""The reasons of a call's end that are no failure of the reply that it cuts."""
+
 FOLLOW_UP_MS = 3000.0
 """The time for which a `response.create` counts as a follow-up to a tool. Clients ask for a response after each tool, whoever ran
 it; the official ones wait until the response has ended, and then ask at once. The response that they ask for comes anyway."""
@@ -290,7 +293,10 @@ class RealtimeSession:
             return []
         events: list[ServerEvent] = []
         if self._open is not None:
-            events += self._notice(actions.ReplyEnded(self._open, "cancelled", "", ""), at_ms)
+            reply = self._replies[self._open]
+            reply.failure = reply.failure or reason
+            status = "cancelled" if reason in OF_THE_CLIENT else "failed"
+            events += self._notice(actions.ReplyEnded(self._open, status, reply.heard_words, ""), at_ms)
         self._ended = True
         return self._send([*events, CallEnded(reason=reason)])
 
@@ -378,6 +384,8 @@ class RealtimeSession:
                 return events + reply.ended(status, heard, unheard, at_ms)
             case actions.Failure(code, message):
                 self._pending = None
+                if self._open is not None:
+                    self._replies[self._open].failure = code
                 return [ErrorEvent(error=ErrorDetails(type="server_error", code=code, message=message))]
         return []
 
