@@ -194,6 +194,7 @@ class AgentService:
             _require_words_for_yes(self.agent.language, tools)
             rules_of(self.agent, tools, engines.turn)  # the agent's own weights are read here, and not only with the first caller
             self._tell_of_unfit_models(tools, engines.llm.limits)
+            self._tell_of_unasked_tools(tools)
             await sources.open()
             await results.open()
             await recordings.open()
@@ -252,6 +253,12 @@ class AgentService:
         known = registry_of(self.agent)
         for line in foreign_models(self.agent, profile_of(self.agent, known), known):
             self.tell(Weakness(line))
+
+    def _tell_of_unasked_tools(self, tools: ToolSet) -> None:
+        verbs = frozenset().union(*(language(code).destroying for code in ("en", *self.agent.spoken_languages)))
+        for name in tools.destroying_unasked(verbs):
+            problem = f"tool {name} destroys something, by its name or its description, and does not ask the caller first"
+            self.tell(Weakness(problem, 'give it a question, confirm="Shall I …?", or say confirm=False (in YAML: false)'))
 
     async def _warm(self, probes: Mapping[EngineName, Probe], health: EngineHealth) -> None:
         """Use each engine once, so that the first caller does not pay for lazy loading. A language model that does not answer

@@ -103,7 +103,7 @@ def change_booking(kind: Kind, people: int | None = None, day: Day = "", time: T
     return _spoken("changed", kind)
 
 
-@tool
+@tool(confirm=False)  # the demo's bookings are made up; ask before you cancel real ones: confirm="Shall I cancel the {kind}?"
 def cancel_booking(kind: Kind) -> dict[str, Any]:
     """Cancel the latest booking."""
     _existing(kind)
@@ -156,7 +156,7 @@ def set_timer(minutes: int) -> dict[str, Any]:
     return {"timer": "set", "minutes": minutes}
 
 
-@tool
+@tool(confirm=False)
 def cancel_timer() -> dict[str, Any]:
     """Cancel the timer."""
     if not timers:

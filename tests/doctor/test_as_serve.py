@@ -63,6 +63,15 @@ def test_one_mistake_is_told_once(tmp_path: Path, agent: str) -> None:
     assert len(failures(tmp_path, agent, profile="")) == 1
 
 
+def test_a_tool_that_destroys_something_unasked_is_warned_of(tmp_path: Path) -> None:
+    (tmp_path / "own_tools.py").write_text(
+        "from voiceagent.tools import tool\n@tool\ndef drop_order(number: str) -> str:\n    '''Cancel an order.'''\n    return ''"
+    )
+    [found] = [finding for finding in problems(tmp_path, "tools: [own_tools.py]") if "destroys something" in finding.detail]
+    assert (found.status, found.name) == ("warn", "start")
+    assert 'confirm="Shall I' in found.advice
+
+
 def test_an_agents_good_file_starts(tmp_path: Path) -> None:
     assert failures(tmp_path, "language: en\n") == []
 

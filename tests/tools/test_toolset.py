@@ -15,6 +15,7 @@ from voiceagent.tools import ToolError, tool
 from voiceagent.tools.runner import MAX_RUNNING
 from voiceagent.tools.tool import Effect, Tool, ToolPolicy
 from voiceagent.tools.toolset import ToolSet
+from voiceagent.turn_taking.languages import LANGUAGES
 
 
 @tool
@@ -267,3 +268,31 @@ def test_a_broken_tools_file_is_one_line(tmp_path: Path, source: str, said: str)
 def test_a_missing_file_or_module_is_named(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError, match=name):
         ToolSet.from_config([name], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "settings", "is_told"),
+    [
+        ("cancel_booking", "Do it.", {}, True),
+        ("cancelBooking", "Do it.", {}, True),
+        ("orders", "Delete an order.", {}, True),
+        ("orders", "Storniert eine Bestellung.", {"effect": "idempotent"}, True),
+        ("orders", "Order a dish. It can be cancelled later.", {}, False),
+        ("cancellable", "Tell what may be done.", {}, False),
+        ("cancel_policy", "Tell how to cancel.", {"effect": "none"}, False),
+        ("cancel_booking", "Do it.", {"confirm": "Shall I cancel it?"}, False),
+        ("cancel_booking", "Do it.", {"confirm": False}, False),
+    ],
+)
+def test_tools_that_destroy_something_unasked_are_found(name: str, description: str, settings: Any, is_told: bool) -> None:
+    def function() -> str:
+        return ""
+
+    function.__doc__ = description
+    tools = ToolSet([tool(name=name, **settings)(function)])
+    assert tools.destroying_unasked(LANGUAGES["en"].destroying | LANGUAGES["de"].destroying) == ((name,) if is_told else ())
+
+
+def test_a_question_is_a_text_or_false() -> None:
+    with pytest.raises(ConfigError, match="confirm is true, expected the question"):
+        tool(confirm=True)(lambda: "")  # type: ignore[call-overload]  # on purpose

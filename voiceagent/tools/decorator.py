@@ -8,7 +8,7 @@ import inspect
 import re
 import typing
 from collections.abc import Callable
-from typing import Annotated, Generic, ParamSpec, TypeVar, overload
+from typing import Annotated, Generic, Literal, ParamSpec, TypeVar, overload
 
 import msgspec
 from typing_extensions import override
@@ -16,7 +16,7 @@ from typing_extensions import override
 from voiceagent.errors import ConfigError
 from voiceagent.json_types import JsonObject
 from voiceagent.tools.call_context import CallContext
-from voiceagent.tools.tool import NAME, Effect, RunScope, Tool, ToolError, ToolPolicy, check_policy, json_object
+from voiceagent.tools.tool import NAME, Effect, RunScope, Tool, ToolError, ToolPolicy, check_policy, json_object, policy_of
 
 MOST_SPELLED = 64
 
@@ -132,7 +132,7 @@ def tool(
     name: str = ...,
     effect: Effect = ...,
     filler: str | tuple[str, ...] = ...,
-    confirm: str = ...,
+    confirm: str | Literal[False] = ...,
     timeout_s: float | None = ...,
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 
@@ -144,7 +144,7 @@ def tool(
     name: str = "",
     effect: Effect = "external",
     filler: str | tuple[str, ...] = (),
-    confirm: str = "",
+    confirm: str | Literal[False] = "",
     timeout_s: float | None = None,
 ) -> FunctionTool[P, R] | Callable[[Callable[P, R]], FunctionTool[P, R]]:
     """Make a function (plain or `async`) a tool. Parameters need annotations: `str`, `int`, `float`, `bool`, `Literal`, lists and
@@ -154,9 +154,9 @@ def tool(
     given to the model as JSON.
 
     `effect`: what a run leaves behind. `filler`: what may be said while it runs. `confirm`: a question to ask first, such as
-    `"Shall I book a table for {people}?"`. `timeout_s`: the longest run, instead of the agent's `turn.tool_timeout_s`. Raises
-    ConfigError when no schema can be made, or a setting cannot be used."""
-    policy = ToolPolicy(effect, (filler,) if isinstance(filler, str) and filler else tuple(filler), confirm, timeout_s)
+    `"Shall I book a table for {people}?"`, or False to have no advice about it. `timeout_s`: the longest run, instead of the
+    agent's `turn.tool_timeout_s`. Raises ConfigError when no schema can be made, or a setting cannot be used."""
+    policy = policy_of(effect, (filler,) if isinstance(filler, str) and filler else tuple(filler), confirm, timeout_s)
     if function is None:
         return lambda f: _make(f, name or f.__name__, policy)
     return _make(function, name or function.__name__, policy)

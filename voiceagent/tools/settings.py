@@ -13,7 +13,7 @@ import msgspec
 
 from voiceagent.addresses import check_address, shown
 from voiceagent.errors import ConfigError
-from voiceagent.tools.tool import Effect, ToolPolicy
+from voiceagent.tools.tool import Effect, ToolPolicy, policy_of
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -56,13 +56,14 @@ class RuleSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     effect: Effect | None = None
     """None: as its server says, else `external`."""
     filler: str | tuple[str, ...] = ()
-    confirm: str = ""
+    confirm: str | bool = ""
+    """False: nothing is asked, also where the tool destroys something."""
     timeout_s: float | None = None
 
     def policy(self, effect: Effect = "external") -> ToolPolicy:
         """The policy, with `effect` where none is set."""
         fillers = (self.filler,) if isinstance(self.filler, str) else self.filler
-        return ToolPolicy(self.effect or effect, fillers, self.confirm, self.timeout_s)
+        return policy_of(self.effect or effect, fillers, self.confirm, self.timeout_s)
 
 
 class McpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -37,6 +37,15 @@ class ToolPolicy:
     """A question to ask before it runs; `{name}` stands for the argument of that name. Empty: nothing is asked."""
     timeout_s: float | None = None
     """The longest run; None: the agent's `turn.tool_timeout_s`."""
+    runs_unasked: bool = False
+    """True if the author wants no question, also where the tool destroys something."""
+
+
+def policy_of(effect: Effect, fillers: tuple[str, ...], confirm: str | bool, timeout_s: float | None) -> ToolPolicy:
+    """The policy of an author who may write `confirm: false`. Raises ConfigError for `confirm: true`, which is no question."""
+    if confirm is True:
+        raise ConfigError("confirm is true, expected the question that the caller must agree to, or false")
+    return ToolPolicy(effect, fillers, confirm or "", timeout_s, runs_unasked=confirm is False)
 
 
 def check_policy(tool: str, policy: ToolPolicy, arguments: Collection[str]) -> None:

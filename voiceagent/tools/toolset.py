@@ -7,9 +7,10 @@ import asyncio
 import hashlib
 import importlib
 import importlib.util
+import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -93,6 +94,9 @@ def _line(error: Exception, path: Path) -> str:
 
 
 UNKNOWN = ToolPolicy(effect="none")
+_WORD = re.compile(r"[^\W_]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_SENTENCE = re.compile(r"[.!?;](?:\s|$)")
 
 
 class ToolSet:
@@ -148,6 +152,21 @@ class ToolSet:
         """The form of a tool's argument values, as far as its schema says."""
         tool = self._tools().get(name)
         return shapes(tool.parameters) if tool else ()
+
+    def destroying_unasked(self, verbs: Container[str]) -> tuple[str, ...]:
+        """The names of the tools that destroy something, by a verb in their name or in the first sentence of their description,
+        and do so without asking the caller, although their author has not said that they may."""
+        return tuple(
+            tool.name
+            for tool in self._tools().values()
+            if tool.policy.effect != "none"
+            and not tool.policy.confirm
+            and not tool.policy.runs_unasked
+            and any(
+                word in verbs
+                for word in _WORD.findall(f"{_CAMEL.sub(' ', tool.name)} {_SENTENCE.split(tool.description)[0]}".casefold())
+            )
+        )
 
     def new_state(self) -> object:
         """The object in which the tools of a call keep their state, as the call begins."""

@@ -80,6 +80,11 @@ GERMAN = Language(
         "vielen lieben dank|besten dank|herzlichen dank|danke für die hilfe|danke für ihre hilfe|das wars|"
         "das war alles|das ist alles|sonst nichts|nichts weiter"
     ),
+    destroying=word_set(
+        """storniere storniert stornieren storno lösche löscht löschen entferne entfernt entfernen kündige
+        kündigt kündigen widerrufe widerruft widerrufen annulliere annulliert annullieren erstatte erstattet
+        erstatten verwerfe verwirft"""
+    ),
     openers=word_set(
         """was wann wo wer warum wie welche welcher welches kann können könnte könnten wird würde ist sind haben hat
         bitte in für am an im mit von und also weil wenn ich mein wir es der die das"""

@@ -74,6 +74,10 @@ ENGLISH = Language(
         "thanks very much|many thanks|thanks again|thank you again|thanks for your help|thank you for your help|"
         "cheers|that is all|thats all|that was all|thats it|nothing else"
     ),
+    destroying=word_set(
+        """cancel cancels delete deletes remove removes erase erases destroy destroys wipe wipes refund refunds
+        terminate terminates revoke revokes unsubscribe unsubscribes annul void discard purge"""
+    ),
     openers=word_set(
         """what when where who why how which can could will would is are do does did please in for at on to with from and
         so because if i my we it its"""

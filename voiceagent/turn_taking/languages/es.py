@@ -67,6 +67,10 @@ SPANISH = Language(
         "igualmente|gracias|muchas gracias|mil gracias|muchísimas gracias|gracias por todo|gracias por su ayuda|"
         "gracias por tu ayuda|eso es todo|es todo|nada más"
     ),
+    destroying=word_set(
+        """cancela cancelar anula anular borra borrar elimina eliminar revoca revocar reembolsa reembolsar
+        destruye destruir"""
+    ),
     openers=word_set(
         """qué cuándo dónde quién cómo cuál por puede puedo podría es son tiene hay quiero en a con desde y entonces
         porque mi yo el la los las un una lo"""

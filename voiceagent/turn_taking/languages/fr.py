@@ -68,6 +68,10 @@ FRENCH = Language(
         "merci|merci beaucoup|merci bien|merci à vous|mille mercis|un grand merci|merci pour votre aide|"
         "merci pour ton aide|cest tout|ce sera tout|rien dautre"
     ),
+    destroying=word_set(
+        """annule annuler supprime supprimer efface effacer retire retirer résilie résilier révoque révoquer
+        rembourse rembourser détruit détruire"""
+    ),
     openers=word_set(
         """que quoi quand où qui comment pourquoi quel quelle quels quelles est-ce peux pouvez pourriez est sont avez à
         dans en pour avec de et alors parce si je mon ma nous il elle le la les un une"""

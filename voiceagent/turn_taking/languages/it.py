@@ -67,6 +67,10 @@ ITALIAN = Language(
         "grazie mille|molte grazie|tante grazie|grazie a lei|grazie a te|grazie dellaiuto|grazie di tutto|è tutto|"
         "questo è tutto|nientaltro"
     ),
+    destroying=word_set(
+        """annulla annullare cancella cancellare elimina eliminare rimuove rimuovere disdice disdire revoca
+        revocare rimborsa rimborsare distrugge distruggere"""
+    ),
     openers=word_set(
         """che cosa quando dove chi come perché quale quali può posso potrebbe è sono ha in a con da e allora se io mio
         mia noi il la lo un una vorrei"""

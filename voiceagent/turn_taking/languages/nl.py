@@ -72,6 +72,10 @@ DUTCH = Language(
         "hartelijk bedankt|heel erg bedankt|bedankt voor de hulp|bedankt voor uw hulp|dat was het|dat was alles|"
         "dat is alles|verder niets"
     ),
+    destroying=word_set(
+        """annuleer annuleert annuleren verwijder verwijdert verwijderen wis wist wissen opzeggen zeg herroep
+        herroept herroepen vernietig vernietigt terugbetalen schrap schrapt"""
+    ),
     openers=word_set(
         """wat wanneer waar wie waarom hoe welke welk kan kunt kunnen zou wil is zijn heeft hebben in voor op aan met van
         en dus omdat als ik mijn wij we het de een"""

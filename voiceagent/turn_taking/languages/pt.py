@@ -67,6 +67,10 @@ PORTUGUESE = Language(
         "você também|para você também|obrigado|obrigada|muito obrigado|muito obrigada|obrigado por tudo|"
         "obrigada por tudo|obrigado pela ajuda|obrigada pela ajuda|valeu|é só isso|só isso|é tudo|mais nada"
     ),
+    destroying=word_set(
+        """cancela cancelar anula anular apaga apagar exclui excluir elimina eliminar remove remover revoga
+        revogar reembolsa reembolsar destrói destruir"""
+    ),
     openers=word_set(
         """o que quando onde quem como por qual quais pode posso poderia é são tem em a com de e então porque se eu meu
         minha nós um uma quero gostaria"""
