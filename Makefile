@@ -66,9 +66,9 @@ test-fast: setup
 test-real: setup
 	@VOICEAGENT_TEST_PROFILE=$(PROFILE) $(BIN)/python -m pytest $(SHARED_OUT) tests/real $(ARGS)
 
-#: make test-cuts    connections cut CUTS times (200), at random moments that SEED chooses: nothing is lost or doubled
+#: make test-cuts    connections cut CUTS times (200), at random moments that SEED chooses, and for up to a minute: nothing is lost or doubled
 test-cuts: setup
-	@CUTS=$(or $(CUTS),200) SEED=$(or $(SEED),1) $(BIN)/python -m pytest -n 0 tests/calls/test_cuts.py $(ARGS)
+	@CUTS=$(or $(CUTS),200) SEED=$(or $(SEED),1) OUTAGES="5 30 59" $(BIN)/python -m pytest -n 0 tests/calls/test_cuts.py $(ARGS)
 
 #: make test-attacks what an attacker may try, on loopback, and two minutes of fuzzing; make bench ARGS=attacks measures the milliseconds
 test-attacks: setup

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing_extensions import override
 
 from voiceagent.client.impairment import Address, ImpairedRelay, Impairment
+from voiceagent.client.signalling import NoServerError
 
 
 class CutRelay(ImpairedRelay):
@@ -13,6 +14,8 @@ class CutRelay(ImpairedRelay):
     def __init__(self) -> None:
         super().__init__(Impairment())
         self._dead: set[Address] = set()
+        self.is_down = False
+        """True while no server can be reached, so that no new connection is made either."""
 
     def cut(self) -> None:
         """Drop all packets of the connections so far, both ways."""
@@ -21,6 +24,12 @@ class CutRelay(ImpairedRelay):
             if side.transport is not None:
                 side.transport.close()
         self._flows.clear()
+
+    @override
+    def rewrite_offer(self, sdp: str) -> str:
+        if self.is_down:
+            raise NoServerError("the network is down")
+        return super().rewrite_offer(sdp)
 
     @override
     def from_caller(self, data: bytes, caller: Address) -> None:

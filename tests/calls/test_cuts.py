@@ -1,5 +1,5 @@
-"""Connections that are cut at random moments, on both transports at once: no word, tool call or turn is lost or doubled.
-`make test-cuts CUTS=200 SEED=7` cuts more often, at other moments."""
+"""Connections that are cut at random moments, or for long, on both transports at once: no word, tool call or turn is lost or
+doubled. `make test-cuts CUTS=200 SEED=7` cuts more often, at other moments, and for up to a minute."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 import aiohttp
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from tests.calls.cut_relay import CutRelay
@@ -22,8 +23,11 @@ from tests.calls.socket_caller import SocketCaller
 from tests.calls.test_resume import check_replay
 from tests.fakes import Said
 from tests.kept_calls import latest_log
+from tests.media.test_connections import offer_of
 from tests.server_process import ServerProcess
 from voiceagent.client.caller import Caller
+from voiceagent.client.signalling import CallOverError
+from voiceagent.client.signalling import answer_to as answer_to_offer
 from voiceagent.conversation import machine
 from voiceagent.conversation.history import Message as Kept
 from voiceagent.errors import MediaError
@@ -32,6 +36,9 @@ C = TypeVar("C")
 
 CUTS = int(os.environ.get("CUTS", "16"))
 SEED = int(os.environ.get("SEED", "1"))
+OUTAGES_S = tuple(float(away) for away in os.environ.get("OUTAGES", "").split())
+"""The lengths of long outages."""
+TOO_LONG_S = 61.0
 CALLS = 4
 """Of each transport, at the same time."""
 LATEST_CUT_S = 4.0
@@ -104,6 +111,9 @@ class OverWebRtc:
     async def cut_and_resume(self, away_s: float) -> None:
         before = self.named("voiceagent.resume")
         self._relay.cut()
+        self._relay.is_down = True
+        await asyncio.sleep(away_s)
+        self._relay.is_down = False
         await until(self, lambda: self.named("voiceagent.resume") > before)
 
     def named(self, name: str) -> int:
@@ -118,9 +128,14 @@ async def until(caller: Cuttable, condition: Any) -> None:
 
 
 async def turns(
-    caller: Cuttable, moments: random.Random, cuts: int, speech: tuple[NDArray[np.int16], int] | None = None
+    caller: Cuttable,
+    moments: random.Random,
+    cuts: int,
+    speech: tuple[NDArray[np.int16], int] | None = None,
+    away_s: float | None = None,
 ) -> list[str]:
-    """Have so many turns, each with a cut; returns the caller's words. Where there is speech, every third one is spoken."""
+    """Have so many turns, each with a cut; returns the caller's words. Where there is speech, every third one is spoken. Each cut
+    lasts `away_s`, or up to half a second."""
     asked: list[str] = []
     await until(caller, lambda: any(event["type"] == "voiceagent.resume" for event in caller.events))
     for number in range(cuts):
@@ -132,7 +147,7 @@ async def turns(
         since, item_id = len(caller.events), f"item_mine_{number}"
         await ask(caller, asked[-1], item_id, since)
         await asyncio.sleep(moments.uniform(0.0, LATEST_CUT_S))
-        await caller.cut_and_resume(moments.uniform(0.0, 0.5))
+        await caller.cut_and_resume(moments.uniform(0.0, 0.5) if away_s is None else away_s)
         await all_told(caller, item_id)
         await ask(caller, asked[-1], item_id, since)
         try:
@@ -198,16 +213,20 @@ async def begun(stack: AsyncExitStack, make: Callable[[], AbstractAsyncContextMa
 
 
 async def over_socket(
-    server: ServerProcess, seed: int, cuts: int, speech: tuple[NDArray[np.int16], int]
+    server: ServerProcess,
+    seed: int,
+    cuts: int,
+    speech: tuple[NDArray[np.int16], int] | None = None,
+    away_s: float | None = None,
 ) -> tuple[str, list[str]]:
     async with AsyncExitStack() as stack:
         caller = await begun(stack, lambda: SocketCaller(server.url))
-        asked = await turns(OverSocket(caller), random.Random(seed), cuts, speech)
+        asked = await turns(OverSocket(caller), random.Random(seed), cuts, speech, away_s)
         check_events(caller.events)
         return caller.call_id, asked
 
 
-async def over_webrtc(server: ServerProcess, seed: int, cuts: int) -> tuple[str, list[str]]:
+async def over_webrtc(server: ServerProcess, seed: int, cuts: int, away_s: float | None = None) -> tuple[str, list[str]]:
     relays: list[CutRelay] = []
 
     def make() -> Caller:
@@ -218,7 +237,7 @@ async def over_webrtc(server: ServerProcess, seed: int, cuts: int) -> tuple[str,
         caller = await begun(stack, make)
         cuttable = OverWebRtc(caller, relays[-1])
         group.create_task(cuttable.read())
-        asked = await turns(cuttable, random.Random(seed), cuts)
+        asked = await turns(cuttable, random.Random(seed), cuts, None, away_s)
         check_events(cuttable.events)
         return caller.call_id, asked
 
@@ -242,6 +261,19 @@ def turns_in(history: tuple[Kept, ...]) -> list[tuple[str, str]]:
     return found
 
 
+async def check_calls(server: ServerProcess, done: list[tuple[str, list[str]]]) -> None:
+    """Each call's history holds each turn, and all words of its answer, once; each booking was made once."""
+    for call_id, asked in done:
+        head, steps = await asyncio.to_thread(latest_log, server.data, call_id)
+        state = machine.start(head.rules)
+        for step in steps:
+            state, _ = machine.step(state, step.event)
+        assert turns_in(state.memory.history) == [(text, answer_to(text)) for text in asked], (SEED, call_id)
+        await asyncio.to_thread(check_replay, server, call_id)
+    booked = Counter((server.data / "booked").read_text().split())
+    assert booked == Counter(text.rstrip(".").split()[-1] for _, asked in done for text in asked if text.startswith("Book"))
+
+
 async def test_cuts_at_random_moments_lose_and_double_nothing(tmp_path: Path, said: Said) -> None:
     speech = await said("What's the weather in Paris tomorrow?")
     each = max(1, CUTS // (2 * CALLS))
@@ -249,14 +281,40 @@ async def test_cuts_at_random_moments_lose_and_double_nothing(tmp_path: Path, sa
     async with agent_on(tmp_path, script, TOOLS, "phrases: {greeting: '', fillers: []}\n") as server:
         seeds = range(SEED * 1000, SEED * 1000 + CALLS)
         calls = [call for seed in seeds for call in (over_socket(server, seed, each, speech), over_webrtc(server, seed, each))]
-        done = await asyncio.gather(*calls)
-        for call_id, asked in done:
-            head, steps = await asyncio.to_thread(latest_log, server.data, call_id)
-            state = machine.start(head.rules)
-            for step in steps:
-                state, _ = machine.step(state, step.event)
-            assert turns_in(state.memory.history) == [(text, answer_to(text)) for text in asked], (SEED, call_id)
-            await asyncio.to_thread(check_replay, server, call_id)
-    booked = Counter((tmp_path / "booked").read_text().split())
-    wanted = [text.rstrip(".").split()[-1] for _, asked in done for text in asked if text.startswith("Book")]
-    assert booked == Counter(wanted)
+        await check_calls(server, await asyncio.gather(*calls))
+
+
+async def too_late_over_socket(server: ServerProcess) -> None:
+    async with SocketCaller(server.url) as caller:
+        await caller.until(lambda: bool(caller.token))
+        await caller.cut()
+        await asyncio.sleep(TOO_LONG_S)
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await caller.connect(caller.token)
+        assert refused.value.status == 401
+
+
+async def too_late_over_webrtc(server: ServerProcess) -> None:
+    relay = CutRelay()
+    async with Caller(server.url, relay=relay) as caller:
+        token = await anext(str(event.data["token"]) async for event in caller.events() if event.type == "voiceagent.resume")
+        relay.cut()
+        relay.is_down = True
+        await asyncio.sleep(TOO_LONG_S)
+        peer, sdp = await offer_of()
+        await peer.close()
+        with pytest.raises(CallOverError, match="its call is over; begin a new call"):
+            await answer_to_offer(server.url, token, sdp, "event_0")
+
+
+@pytest.mark.skipif(not OUTAGES_S, reason="takes over a minute: make test-cuts")
+async def test_long_outages_lose_and_double_nothing(tmp_path: Path) -> None:
+    async with agent_on(tmp_path, script, TOOLS, "phrases: {greeting: '', fillers: []}\n") as server:
+        late = asyncio.gather(too_late_over_socket(server), too_late_over_webrtc(server))
+        calls = [
+            call
+            for seed, away_s in enumerate(OUTAGES_S, SEED * 1000)
+            for call in (over_socket(server, seed, 1, None, away_s), over_webrtc(server, seed, 1, away_s))
+        ]
+        await check_calls(server, await asyncio.gather(*calls))
+        await late

@@ -7,7 +7,7 @@ import pytest
 from tests.conversation.world import World
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.connection import AWAY
+from voiceagent.conversation.connection import AWAY, RETURN_MS
 from voiceagent.conversation.rules import Limits, Phrases, Rules
 from voiceagent.conversation.silence import SILENCE
 from voiceagent.conversation.state import Phase
@@ -55,6 +55,16 @@ def test_a_greeting_of_which_nothing_was_heard_needs_no_cue() -> None:
     lose(world)
     (found,) = resumed(come_back(world))
     assert found.cue == ""
+
+
+def test_the_wait_counts_from_the_last_sign_of_life_and_lasts_while_the_caller_returns() -> None:
+    world = call()
+    world.now_ms = 10_000.0
+    world.feed(ev.ConnectionLost(10_000.0, alive_ms=2000.0))
+    assert world.timers[AWAY] == 62_000.0
+    world.now_ms = 61_900.0
+    world.feed(ev.CallerReturns(61_900.0))
+    assert world.timers[AWAY] == 61_900.0 + RETURN_MS
 
 
 def test_silence_does_not_count_while_nobody_is_there() -> None:

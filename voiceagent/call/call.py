@@ -171,8 +171,13 @@ class Call:
     def connection_lost(self, alive_ms: float) -> None:
         """The client's connection is lost. `alive_ms` is its last sign of life, in milliseconds of `time.monotonic`."""
         self._session.lost()
-        heard = self._speaking.take_back(self._speaking.sent_until(self._clock.at_ms(alive_ms)))
-        self._post(ev.ConnectionLost(self._clock.now_ms(), heard))
+        now_ms, alive_ms = self._clock.now_ms(), self._clock.at_ms(alive_ms)
+        heard = self._speaking.take_back(self._speaking.sent_until(alive_ms))
+        self._post(ev.ConnectionLost(now_ms, heard, alive_ms if alive_ms <= now_ms else None))
+
+    def caller_returns(self) -> None:
+        """The client has presented its token, and its new connection is being made."""
+        self._post(ev.CallerReturns(self._clock.now_ms()))
 
     def connection_replaced(self) -> None:
         """Another connection is about to take the place of one that is up."""

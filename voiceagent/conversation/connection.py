@@ -25,6 +25,8 @@ from voiceagent.conversation.state import Connection, NextReply, Phase, Step
 
 AWAY = "away"
 """The timer after which a lost connection ends the call."""
+RETURN_MS = 6000.0
+"""The time within which the connection of a caller must be up who came back just in time."""
 STAND_STILL = (SILENCE, REST, GO_ON, OVERLAP, FILLER, BRIDGE)
 AGAIN_MS = 1000.0
 """The time after which such a timer runs out that has stood still."""
@@ -37,10 +39,17 @@ def connection_lost(step: Step, event: ev.ConnectionLost) -> None:
         end_call(step, "lost")
     elif step.state.connection.lost_ms is None:
         step.change("connection", lost_ms=step.at_ms)
-        step.set_timer(AWAY, wait_ms)
+        since_ms = step.at_ms if event.alive_ms is None else event.alive_ms
+        step.set_timer(AWAY, max(1.0, since_ms + wait_ms - step.at_ms))
         if event.heard is not None:
             take_back_heard(step, event.heard)
         _pause_reply(step)
+
+
+def caller_returns(step: Step, event: ev.CallerReturns) -> None:
+    """The caller came in time. Do not end the call while its connection is made."""
+    if AWAY in step.state.timers:
+        step.set_timer(AWAY, RETURN_MS)
 
 
 def stands_still(step: Step, name: str) -> bool:

@@ -41,6 +41,12 @@ class ConnectionLost(Event, frozen=True):
 
     heard: HeardUntil | None = None
     """None: all that was sent was heard."""
+    alive_ms: float | None = None
+    """The caller's last sign of life. None: there is none to go by."""
+
+
+class CallerReturns(Event, frozen=True):
+    """The caller, whose connection is lost, has presented its token. Its new connection is not up yet."""
 
 
 class ConnectionResumed(Event, frozen=True):

@@ -191,6 +191,7 @@ TABLE: Mapping[type[ev.Event], Row] = dict(
         _row(ev.CallStarted,            (_NEW,),                 _call_started,                        _BEGUN),
         _row(ev.HangUp,                 _NOT_ENDED,              _hang_up,                             (_ENDED,)),
         _row(ev.ConnectionLost,         LIVE,                    connection.connection_lost,           (_ENDED,)),
+        _row(ev.CallerReturns,          LIVE,                    connection.caller_returns),
         _row(ev.ConnectionResumed,      LIVE,                    connection.connection_resumed,         _BEGUN),
         _row(ev.LastWords,              LIVE,                    floor.say_last_words,                 _BEGUN),
         _row(ev.Announce,               LIVE,                    floor.say_announcement,               _BEGUN),

@@ -88,6 +88,10 @@ class ResumableCall(Protocol):
         """The client's connection is lost. `alive_ms`: see `ConnectionLeg`."""
         ...
 
+    def caller_returns(self) -> None:
+        """The client has presented its token, and its new connection is being made."""
+        ...
+
     def connection_replaced(self) -> None:
         """Another connection is about to take the place of one that is up, which is then lost."""
         ...
@@ -245,6 +249,8 @@ class Calls:
         if not isinstance(leg, ConnectionLeg) or not isinstance(up.leg, ResumableLeg) or leg.kind is not up.leg.kind:
             await leg.close()
             raise Problem(409, "other_transport", f"The call came by {up.leg.kind}; resume it in the same way.")
+        if isinstance(up.handle, ResumableCall):
+            up.handle.caller_returns()
         if up.joining is not None:
             up.joining.cancel()
         up.joining = self._tasks.start(self._join(up, leg, token, after), f"resuming of call {up.call_id}")
