@@ -68,9 +68,8 @@ from voiceagent.task_owner import running
 from voiceagent.telephone.application import TelephonePart
 from voiceagent.telephone.features.call_results import CallResults
 from voiceagent.telephone.features.phone_call import PhoneServices
-from voiceagent.telephone.features.recording_folder import Recordings
-from voiceagent.telephone.sip.line import SipService
-from voiceagent.telephone.sip.trunk import Trunk
+from voiceagent.telephone.features.recording import Recordings
+from voiceagent.telephone.sip.line import SipService, Trunk
 from voiceagent.telephone.streams.lines import Telephone
 from voiceagent.tools.call_context import CallOrigin
 from voiceagent.tools.call_tools import CallTools

@@ -13,7 +13,7 @@ from voiceagent.media.leg import Leg
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.telephone.features.call_results import CallResults
 from voiceagent.telephone.features.phone_call import PhoneCall, PhoneServices
-from voiceagent.telephone.features.recording_folder import Recordings
+from voiceagent.telephone.features.recording import Recordings
 
 
 class FedCall:

@@ -28,12 +28,11 @@ from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts
 from voiceagent.server.calls.calls import CallHandle, StartCall
 from voiceagent.server.http.app import READINESS, make_app
 from voiceagent.settings.sip import SipSettings
-from voiceagent.telephone.sip.dialling import LINE
-from voiceagent.telephone.sip.line import SipLine, SipService
+from voiceagent.telephone.application import LINE
+from voiceagent.telephone.phone_leg import TRANSFERRED
+from voiceagent.telephone.sip.janus_client import SIP_PATIENCE, SipPatience
+from voiceagent.telephone.sip.line import SipLine, SipService, Trunk
 from voiceagent.telephone.sip.sip_leg import SipLeg
-from voiceagent.telephone.sip.sip_patience import SIP_PATIENCE, SipPatience
-from voiceagent.telephone.sip.trunk import Trunk
-from voiceagent.telephone.transfer.interface import TRANSFERRED
 
 LAST_REPLY = 9
 

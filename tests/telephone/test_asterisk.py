@@ -26,9 +26,8 @@ from voiceagent.server.http.app import CALLS
 from voiceagent.settings.agent import load_agent
 from voiceagent.settings.telephone import TelephonySettings
 from voiceagent.telephone.messages import Digit, Flow, MarkReached, Started
-from voiceagent.telephone.streams.asterisk_stream import FORMATS, AsteriskStream
-from voiceagent.telephone.streams.lines import Telephone
-from voiceagent.telephone.streams.stream_limits import StreamLimits
+from voiceagent.telephone.streams.binary_streams import FORMATS, AsteriskStream
+from voiceagent.telephone.streams.lines import StreamLimits, Telephone
 
 BOTH = pytest.mark.parametrize("is_json", [True, False], ids=["json", "plain"])
 

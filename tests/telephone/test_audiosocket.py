@@ -23,9 +23,8 @@ from voiceagent.server.http.app import CALLS, DRAINING, READINESS
 from voiceagent.settings.telephone import AudioSocket
 from voiceagent.telephone.application import ASTERISK
 from voiceagent.telephone.streams import audiosocket as audiosocket_server
-from voiceagent.telephone.streams.audiosocket import AudioSocketServer
-from voiceagent.telephone.streams.audiosocket_frames import AudioSocketStream, FrameKind
-from voiceagent.telephone.streams.stream_limits import StreamLimits
+from voiceagent.telephone.streams.audiosocket import AudioSocketServer, AudioSocketStream, FrameKind
+from voiceagent.telephone.streams.lines import StreamLimits
 
 CALL = uuid.UUID("12345678-1234-5678-1234-567812345678")
 

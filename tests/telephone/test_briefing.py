@@ -21,7 +21,7 @@ from voiceagent.llm.servers.openai import OpenAiEngine, OpenAiOptions
 from voiceagent.media.playout import Playout
 from voiceagent.resources import default_budgets_file
 from voiceagent.settings.agent import AgentConfig
-from voiceagent.telephone.transfer.briefing import MAX_SUMMARY_CHARACTERS, AgentBriefing, shortened
+from voiceagent.telephone.transfer.feature import MAX_SUMMARY_CHARACTERS, AgentBriefing, shortened
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from voiceagent.audio.format import HEARD_HZ
-from voiceagent.telephone.features.call_timeline import MAX_AHEAD, MAX_BURST, CallTimeline
+from voiceagent.telephone.features.recording_file import MAX_AHEAD, MAX_BURST, CallTimeline
 
 FRAME = HEARD_HZ // 50
 

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from voiceagent.audio.format import PLAYED_FRAME_SAMPLES, PLAYED_HZ
 from voiceagent.media.playout import Playout, Position
-from voiceagent.telephone.streams.marks import FORGIVEN, GRACE_S, MarkLedger
+from voiceagent.telephone.streams.player import FORGIVEN, GRACE_S, MarkLedger
 
 
 def ramp(samples: int, start: int = 1) -> np.ndarray:

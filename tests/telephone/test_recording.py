@@ -31,9 +31,8 @@ from voiceagent.media.playout import Playout
 from voiceagent.media.websocket.event_audio import Encoding
 from voiceagent.settings.telephone import RecordingSettings, TelephonySettings
 from voiceagent.task_owner import TaskOwner
-from voiceagent.telephone.features.recording import RECORDING_TIMES, Recording, RecordingTimes
+from voiceagent.telephone.features.recording import DAY_S, RECORDING_TIMES, Recording, RecordingTimes, delete_old
 from voiceagent.telephone.features.recording_file import open_recording
-from voiceagent.telephone.features.recording_folder import DAY_S, delete_old
 from voiceagent.turn_taking.languages.en import ENGLISH
 
 TONE = np.round(8000 * np.sin(2 * np.pi * 440 * np.arange(HEARD_HZ) / HEARD_HZ)).astype(np.int16)

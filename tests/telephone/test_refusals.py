@@ -27,16 +27,14 @@ from voiceagent.errors import ConfigError, MediaError
 from voiceagent.server.http.app import CALLS, DRAINING
 from voiceagent.settings.agent import AgentConfig, load_agent
 from voiceagent.settings.telephone import HumanSettings, TelephonySettings
-from voiceagent.telephone.features.caller_facts import CallerFacts
+from voiceagent.telephone.features.phone_feature import CallerFacts
 from voiceagent.telephone.keys import MAX_KEYS, PAUSE_S, Keypad
-from voiceagent.telephone.messages import MAX_PARAMETERS, AudioFormat, CallFacts, Other, Started
+from voiceagent.telephone.messages import MAX_PARAMETERS, AudioFormat, CallFacts, Other, Started, Stream
 from voiceagent.telephone.streams.json_stream import MAX_TEXT
-from voiceagent.telephone.streams.lines import Telephone
-from voiceagent.telephone.streams.stream import Stream
+from voiceagent.telephone.streams.lines import StreamLimits, Telephone
 from voiceagent.telephone.streams.stream_leg import MAX_MALFORMED, StreamLeg
-from voiceagent.telephone.streams.stream_limits import StreamLimits
-from voiceagent.telephone.streams.tickets import MAX_OPEN, Tickets
 from voiceagent.telephone.streams.vendors import VENDORS
+from voiceagent.telephone.streams.webhooks import MAX_OPEN, Tickets
 from voiceagent.telephone.transfer.feature import TransferFeature
 from voiceagent.telephone.transfer.stream_transfers import StreamTransfer, StreamTransfers
 

@@ -11,7 +11,7 @@ from voiceagent.media.rtp import RtpPacket
 from voiceagent.telephone.messages import Encoding
 from voiceagent.telephone.sip.audio import LateEncoder, SipReceiver, mixed
 from voiceagent.telephone.sip.description import PCMA, PCMU, PhoneAudio
-from voiceagent.telephone.transfer.relay import (
+from voiceagent.telephone.transfer.warm import (
     FIRST_FRAMES,
     MAX_FRAMES,
     PERIOD_FRAMES,

@@ -14,7 +14,7 @@ from tests.telephone.logged_lines import Lines
 from tests.telephone.sip_parts import phone
 from tests.telephone.sip_world import SipWorld, sip_world
 from tests.telephone.tones import is_loud, tone
-from voiceagent.telephone.sip.sip_patience import SipPatience
+from voiceagent.telephone.sip.janus_client import SipPatience
 
 
 @pytest.fixture

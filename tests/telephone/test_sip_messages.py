@@ -13,9 +13,9 @@ from voiceagent.audio.format import PHONE_FRAME_SAMPLES
 from voiceagent.errors import ConfigError, MediaError
 from voiceagent.settings.sip import SipSettings, TransferTarget
 from voiceagent.telephone.sip import janus_messages as janus
-from voiceagent.telephone.sip.causes import call_cause, registration_cause
 from voiceagent.telephone.sip.description import PCMA, PCMU, is_hold, read_audio, updated, with_keys
-from voiceagent.telephone.sip.trunk import Trunk
+from voiceagent.telephone.sip.janus_messages import call_cause, registration_cause
+from voiceagent.telephone.sip.line import Trunk
 from voiceagent.telephone.telephone_events import KEYS, KeyReader, KeyWriter
 
 SDP = "v=0\r\nm=audio 9 UDP/TLS/RTP/SAVPF {types}\r\na=rtpmap:96 telephone-event/8000\r\na={direction}\r\na=rtcp-mux\r\n"

@@ -39,7 +39,7 @@ from voiceagent.settings.agent import AgentConfig
 from voiceagent.settings.sip import SipSettings
 from voiceagent.settings.telephone import TelephonySettings, with_shared
 from voiceagent.telephone.features.key_tools import PressKeys
-from voiceagent.telephone.features.recording_folder import Recordings
+from voiceagent.telephone.features.recording import Recordings
 from voiceagent.telephone.messages import CallFacts
 from voiceagent.telephone.streams.lines import Telephone
 from voiceagent.telephone.streams.stream_leg import StreamLeg

@@ -18,11 +18,10 @@ from tests.telephone.test_refusals import forgeries, status_of_stream
 from voiceagent.server.http.app import CALLS
 from voiceagent.server.http.slowing import AT_ONCE, RefusalLimits
 from voiceagent.telephone.messages import CallFacts
+from voiceagent.telephone.streams.lines import StreamLimits
 from voiceagent.telephone.streams.signatures import SignedRequest
-from voiceagent.telephone.streams.stream_limits import StreamLimits
-from voiceagent.telephone.streams.tickets import REMEMBERED_S, AnsweredWebhooks
 from voiceagent.telephone.streams.vendors import VENDORS
-from voiceagent.telephone.streams.webhook import facts_of
+from voiceagent.telephone.streams.webhooks import REMEMBERED_S, AnsweredWebhooks, facts_of
 
 SIGNS_NO_QUERY = ["telnyx", "vonage", "jambonz"]
 NO_TIME = ["twilio", "signalwire", "plivo"]

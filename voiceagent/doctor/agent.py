@@ -24,7 +24,7 @@ from voiceagent.models.registry import size_text
 from voiceagent.resources import default_budgets_file, demo_agent_file
 from voiceagent.settings.agent import models_cache_dir
 from voiceagent.telephone.sip.janus_client import probe
-from voiceagent.telephone.sip.trunk import Trunk
+from voiceagent.telephone.sip.line import Trunk
 from voiceagent.tools.settings import ToolEntry
 from voiceagent.tools.toolset import ToolSet
 

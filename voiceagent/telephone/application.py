@@ -1,22 +1,30 @@
-"""The telephone as a part of the application: the vendors' routes, Asterisk's listener, the SIP line and the route by which the
-operator lets the agent call somebody."""
+"""The telephone as a part of the application: the vendors' routes, Asterisk's listener, the SIP line, the route by which the
+operator lets the agent call somebody, and the requests about a SIP call of OpenAI's Realtime API: accept or reject one that
+rings, refer one that is up."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Annotated
 
+import msgspec
 from aiohttp import web
 
+from voiceagent.json_types import JsonObject
+from voiceagent.server.access.key_ring import OPERATOR_KEYS_VARIABLE
+from voiceagent.server.calls.quotas import CLIENT, Client
 from voiceagent.server.http.app import CALLS, DRAINING, READINESS, is_connected, start_call
-from voiceagent.telephone.sip import call_requests
-from voiceagent.telephone.sip.dialling import dial, kept_line
-from voiceagent.telephone.sip.line import SipService
+from voiceagent.server.http.problems import Problem
+from voiceagent.task_owner import running
+from voiceagent.telephone.sip.line import SipLine, SipService
 from voiceagent.telephone.streams.audiosocket import AudioSocketServer
 from voiceagent.telephone.streams.lines import NO_TELEPHONE, Telephone
 from voiceagent.telephone.streams.routes import WEBHOOK_METHODS, Switchboard
+from voiceagent.untrusted_json import read_json, read_struct
 
+LINE = web.AppKey("sip line", SipLine)
 ASTERISK = web.AppKey("asterisk", AudioSocketServer)
 
 
@@ -32,16 +40,20 @@ class TelephonePart:
     def add_routes(self, app: web.Application) -> None:
         """See `ApplicationPart.add_routes`."""
         app.router.add_post("/v1/voiceagent/dial", dial)
-        app.router.add_post("/v1/realtime/calls/{id}/accept", call_requests.accept)
-        app.router.add_post("/v1/realtime/calls/{id}/reject", call_requests.reject)
-        app.router.add_post("/v1/realtime/calls/{id}/refer", call_requests.refer)
+        app.router.add_post("/v1/realtime/calls/{id}/accept", accept)
+        app.router.add_post("/v1/realtime/calls/{id}/reject", reject)
+        app.router.add_post("/v1/realtime/calls/{id}/refer", refer)
         if self.telephone.lines:
             _add_vendors(app, Switchboard(self.telephone, app[CALLS]))
 
     @asynccontextmanager
     async def open(self, app: web.Application) -> AsyncIterator[None]:
-        """See `ApplicationPart.open`: the SIP line."""
-        async with kept_line(app, self.sip, app[CALLS], lambda: start_call(app)):
+        """See `ApplicationPart.open`: keep the SIP line up, if one is configured."""
+        if self.sip is None:
+            yield
+            return
+        line = app[LINE] = SipLine(self.sip, app[CALLS], lambda: start_call(app))
+        async with running(line.run(), "sip line"):
             yield
 
     @asynccontextmanager
@@ -81,3 +93,90 @@ def _add_vendors(app: web.Application, switchboard: Switchboard) -> None:
         app.router.add_route(method, "/telephony/{vendor}", webhook)
         app.router.add_route(method, "/telephony/{vendor}/after/{ticket}", switchboard.after_stream)
     app.router.add_get("/telephony/{vendor}/stream/{ticket}", stream)
+
+
+class Dial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A request to call an address, with the instructions for the call."""
+
+    to: str
+    """A SIP address."""
+    instructions: str = ""
+    """Instructions for this call, in place of the agent's own."""
+
+
+def line_of(request: web.Request) -> SipLine:
+    """The server's line. Raises Problem."""
+    line = request.app.get(LINE)
+    if line is None:
+        raise Problem(404, "no_sip", "No SIP trunk or PBX is configured: set telephony.sip in agent.yaml; see docs/telephony.md.")
+    return line
+
+
+async def dial(request: web.Request) -> web.Response:
+    """Call somebody. The answer comes once they have taken the call, or have not."""
+    client = request[CLIENT]
+    if not client.is_operator:
+        raise Problem(
+            403, "operator_only", f"Only the operator may have the agent call somebody; send a key of {OPERATOR_KEYS_VARIABLE}."
+        )
+    line = line_of(request)
+    try:
+        asked = read_struct(await request.read(), Dial)
+    except ValueError as error:
+        raise Problem(400, "invalid_body", f'The body cannot be read ({error}); expected {{"to": "sip:…"}}.') from error
+    session = {"instructions": asked.instructions} if asked.instructions else {}
+    call_id = await line.dial(asked.to, session, Client(f"telephone sip, {client.name}", is_telephone=True))
+    return web.json_response({"id": call_id, "to": asked.to}, status=201)
+
+
+class Reject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The refusal of a call."""
+
+    status_code: Annotated[int, msgspec.Meta(ge=400, le=699)] = 603
+    """SIP's status for the caller."""
+
+
+class Refer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The transfer of a call."""
+
+    target_uri: str
+    """An address of SIP, or `tel:` and a number."""
+
+
+async def refer(request: web.Request) -> web.Response:
+    """Transfer a call. The answer comes once somebody has taken it, or has not."""
+    line = line_of(request)
+    try:
+        asked = read_struct(await request.read(), Refer)
+    except ValueError as error:
+        raise Problem(400, "invalid_body", f'The body cannot be read ({error}); expected {{"target_uri": "sip:…"}}.') from error
+    await line.refer(request.match_info["id"], asked.target_uri, request[CLIENT])
+    return web.Response()
+
+
+async def accept(request: web.Request) -> web.Response:
+    """Take a call that rings, with the settings of its session."""
+    line, session = line_of(request), await _session(request)
+    await line.accept(request.match_info["id"], session, request[CLIENT])
+    return web.Response()
+
+
+async def reject(request: web.Request) -> web.Response:
+    """Refuse a call that rings."""
+    line = line_of(request)
+    try:
+        asked = read_struct(await request.read() or b"{}", Reject)
+    except ValueError as error:
+        raise Problem(400, "invalid_body", f'The body cannot be read ({error}); expected {{"status_code": 603}}.') from error
+    await line.reject(request.match_info["id"], asked.status_code)
+    return web.Response()
+
+
+async def _session(request: web.Request) -> JsonObject:
+    try:
+        session = read_json(await request.read() or b"{}")
+    except ValueError as error:
+        raise Problem(400, "invalid_session", f"The session is not valid JSON ({error}).") from error
+    if not isinstance(session, dict):
+        raise Problem(400, "invalid_session", "The session must be a JSON object.")
+    return session

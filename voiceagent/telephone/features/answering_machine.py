@@ -1,11 +1,13 @@
-"""Distinguishes an answering machine from a person who answers a call that we made, by the first seconds. A person says a few
-words and waits, asks, or offers to take a message. A machine goes on, uses a machine's phrases, and beeps. A speaker who has
-waited once is a machine only with its beep; a doubtful one is a person. Nothing waits for the verdict: until then the call goes
-on as with a person. Pure: time is counted in frames."""
+"""Distinguishes an answering machine from a person who answers a call that we made, by the first seconds. A person asks, offers
+and acts, says a few words and waits. A machine informs, goes on, uses a machine's phrases, and beeps. A speaker who has waited
+once is a machine only with its beep; a doubtful one is a person. Nothing waits for the verdict: frames pass through at once, so
+a person is heard without delay. Once a machine is known, the agent falls silent and hears no more of it; then the call ends, or
+a message is left after the beep. Everything but `Screening` and its leg is pure: time is counted in frames."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -15,8 +17,97 @@ from numpy.typing import NDArray
 from voiceagent.audio.format import FRAME_MS
 from voiceagent.audio.levels import rms
 from voiceagent.audio.tones import SingleBeep
-from voiceagent.telephone.features.greeting_words import GreetingWords, Speaker
-from voiceagent.turn_taking.language import PhoneWords
+from voiceagent.call.feature import RunningCall
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.actions import Action, ReplyStarted
+from voiceagent.media.leg import InboundFrame, Leg, LegWrapper
+from voiceagent.settings.agent import AgentConfig
+from voiceagent.telephone.features.phone_feature import PhoneFeature
+from voiceagent.turn_taking.language import PhoneWords, bare_words
+from voiceagent.turn_taking.languages import language
+
+log = logging.getLogger(__name__)
+
+MAX_WORDS = 80
+"""Only the last words are searched."""
+ALIKE_LETTERS = 6
+"""The least length of a word that may differ in one letter. Machines sound poor, so recognisers mishear them."""
+QUESTION = "?"
+
+
+class Speaker(Enum):
+    """The party that speaks, by the words so far."""
+
+    UNKNOWN = "unknown"
+    PERSON = "person"
+    """Somebody who does or offers something: no machine."""
+    ASKING = "asking"
+    """Somebody who asks, or speaks of another one, as machines seldom do."""
+    MACHINE = "machine"
+    LIKE_MACHINE = "like a machine"
+    """A machine, if the sentence is over: a person may go on with words that reveal them."""
+    ABSENT = "absent"
+    """Somebody says that they are not there, which a machine does, or a person for another one."""
+    SCREENING = "screening"
+
+
+class GreetingWords:
+    """The greeting phrases of the languages that may be spoken."""
+
+    def __init__(self, words: Sequence[PhoneWords]) -> None:
+        kinds = ("screens", "acts", "sure", "asks", "machine", "absent")
+        self._phrases = GreetingPhrases((phrase, kind) for one in words for kind in kinds for phrase in getattr(one, kind))
+        self._another = frozenset(word for one in words for word in one.another)
+
+    def speaker(self, utterances: Iterable[str]) -> Speaker:
+        """The party that says these words."""
+        text = " ".join(utterances)
+        heard = bare_words(text)[-MAX_WORDS:]
+        kinds = self._phrases.kinds_in(heard)
+        asks = "asks" in kinds or QUESTION in text or not self._another.isdisjoint(heard)
+        found = {
+            Speaker.SCREENING: "screens" in kinds,
+            Speaker.PERSON: "acts" in kinds,
+            Speaker.MACHINE: "sure" in kinds,
+            Speaker.ASKING: asks,
+            Speaker.LIKE_MACHINE: "machine" in kinds,
+            Speaker.ABSENT: "absent" in kinds,
+        }
+        return next((speaker for speaker, is_it in found.items() if is_it), Speaker.UNKNOWN)
+
+
+class GreetingPhrases:
+    """Phrases to look for among words that may be misheard."""
+
+    def __init__(self, phrases: Iterable[tuple[tuple[str, ...], str]]) -> None:
+        """Each with its kind."""
+        self._by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+        self._known: dict[str, set[str]] = {}
+        """The phrases' words, by each way in which they may be heard."""
+        for phrase, kind in phrases:
+            self._by_first.setdefault(phrase[0], []).append((phrase, kind))
+            for word in phrase:
+                for heard in _without_a_letter(word):
+                    self._known.setdefault(heard, set()).add(word)
+
+    def kinds_in(self, heard: Sequence[str]) -> frozenset[str]:
+        """The kinds of the phrases that are there."""
+        taken_for = [{word for form in _without_a_letter(one) for word in self._known.get(form, ())} for one in heard]
+        return frozenset(
+            kind
+            for start, words in enumerate(taken_for)
+            for first in words
+            for phrase, kind in self._by_first.get(first, ())
+            if len(phrase) <= len(taken_for) - start and all(word in taken_for[start + at] for at, word in enumerate(phrase))
+        )
+
+
+def _without_a_letter(word: str) -> Iterator[str]:
+    """The word, and if it is long, without each of its letters: two that differ in one letter share one of these."""
+    yield word
+    if len(word) >= ALIKE_LETTERS:
+        yield from (word[:at] + word[at + 1 :] for at in range(len(word)))
+
 
 QUIET = 0.15
 """A share of the loudest speech so far. Anything softer is silence, or other people in the background."""
@@ -176,3 +267,88 @@ class AnsweringMachine:
     def _since_ms(self) -> float:
         """The first words."""
         return 0.0 if self._first_ms is None else self._now_ms - self._first_ms
+
+
+MACHINE, LEFT = "answering_machine", "message_left"
+"""End reasons of a call that a machine has taken: it was hung up on, or has its message."""
+FRAME_S = 0.02
+
+
+class Screening(PhoneFeature):
+    """Screens one call that we made."""
+
+    def __init__(self, agent: AgentConfig) -> None:
+        self._settings = agent.telephony.voicemail
+        self._machine = AnsweringMachine([language(code).phone for code in agent.spoken_languages])
+        self._call: RunningCall | None = None
+        self._waited_s = 0.0
+        self._is_told = self._is_done = False
+
+    def begin(self, call: RunningCall) -> None:
+        """Screen this call."""
+        self._call = call
+
+    def wrap(self, leg: Leg) -> ScreenedLeg:
+        """The leg, silent once a machine is known."""
+        return ScreenedLeg(leg, self)
+
+    @property
+    def _is_waiting(self) -> bool:
+        """True while a known machine has not come to its beep."""
+        return self.verdict is MachineVerdict.MACHINE and not self._is_done
+
+    @property
+    def verdict(self) -> MachineVerdict:
+        """The party that answered, as far as it is known."""
+        return self._machine.verdict
+
+    def listen(self, frame: InboundFrame) -> None:
+        """Take what was heard."""
+        if not self._is_done:
+            self._machine.listen(frame.pcm)
+            self._decide()
+
+    def stepped(self, event: ev.Event, actions: tuple[Action, ...]) -> None:
+        """Learn what the ear makes of the frames. Nothing that the agent still begins to say to a known machine is spoken."""
+        if self._is_waiting and self._call is not None and any(isinstance(action, ReplyStarted) for action in actions):
+            self._call.feed(ev.ReplyCancelled(self._call.now_ms()))
+        match event:
+            case ev.SpeechStarted() | ev.SpeechResumed():
+                self._machine.speaks(True)
+            case ev.SpeechPaused() | ev.Endpoint():
+                self._machine.speaks(False)
+            case ev.Transcript(utterance_id=utterance_id, stable=stable, unstable=unstable):
+                self._machine.says(utterance_id, f"{stable} {unstable}")
+            case ev.FinalTranscript(utterance_id=utterance_id, text=text):
+                self._machine.says(utterance_id, text)
+
+    def _decide(self) -> None:
+        call = self._call
+        if call is None or self.verdict is not MachineVerdict.MACHINE:
+            return
+        if not self._is_told:
+            self._is_told = True
+            log.info("call %s: an answering machine took it (%s)", call.call_id, self._machine.reason)
+            call.feed(ev.ReplyCancelled(call.now_ms()))
+        self._waited_s += FRAME_S
+        if self._settings.action == "hang_up":
+            self._is_done = True
+            call.feed(ev.HangUp(call.now_ms(), MACHINE))
+        elif self._machine.records or (self._waited_s >= self._settings.wait_for_beep_s and not self._machine.is_ringing):
+            self._is_done = True
+            call.feed(ev.LastWords(call.now_ms(), self._settings.message, LEFT))
+
+
+class ScreenedLeg(LegWrapper):
+    """Implements `Leg`: the call hears nothing any more once a machine is known."""
+
+    def __init__(self, leg: Leg, screening: Screening) -> None:
+        super().__init__(leg)
+        self._screening = screening
+
+    async def frames(self) -> AsyncIterator[InboundFrame]:
+        """See `Leg`."""
+        async for frame in self._leg.frames():
+            if self._screening.verdict is not MachineVerdict.MACHINE:
+                yield frame
+            self._screening.listen(frame)

@@ -27,10 +27,10 @@ from voiceagent.settings.telephone import ResultSettings
 from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.features.phone_feature import PhoneFeature
 from voiceagent.telephone.features.recording import Recording
-from voiceagent.telephone.phone_leg import PhoneLeg
-from voiceagent.telephone.transfer.interface import CALLER_HUNG_UP
+from voiceagent.telephone.phone_leg import CALLER_HUNG_UP, PhoneLeg
 
 log = logging.getLogger(__name__)
+
 
 MAX_WAITING = 256
 """Results that wait to be sent, those that are tried again among them; then the oldest is let go."""

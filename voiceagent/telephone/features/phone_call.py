@@ -9,13 +9,11 @@ from voiceagent.call.scope import AgentParts
 from voiceagent.media.leg import Leg
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.settings.telephone import HumanSettings
+from voiceagent.telephone.features.answering_machine import Screening
 from voiceagent.telephone.features.call_results import CallResults, ResultOf
-from voiceagent.telephone.features.caller_facts import CallerFacts
 from voiceagent.telephone.features.key_tools import DigitsFeature, PressingFeature
-from voiceagent.telephone.features.phone_feature import PhoneFeature
-from voiceagent.telephone.features.recording import Recording
-from voiceagent.telephone.features.recording_folder import Recordings
-from voiceagent.telephone.features.screening import Screening
+from voiceagent.telephone.features.phone_feature import CallerFacts, PhoneFeature
+from voiceagent.telephone.features.recording import Recording, Recordings
 from voiceagent.telephone.phone_leg import PhoneLeg
 from voiceagent.telephone.transfer.feature import TransferFeature, with_person
 from voiceagent.tools.call_context import CallOrigin

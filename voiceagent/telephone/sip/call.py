@@ -12,15 +12,16 @@ from voiceagent.media.webrtc.ports import MediaPorts
 from voiceagent.settings.sip import SipSettings
 from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.messages import CallFacts
+from voiceagent.telephone.phone_leg import TRANSFERRED
 from voiceagent.telephone.sip import janus_messages as janus
-from voiceagent.telephone.sip.causes import call_cause
-from voiceagent.telephone.sip.janus_client import GatewayError, JanusHandle
+from voiceagent.telephone.sip.janus_client import SIP_PATIENCE, GatewayError, JanusHandle, SipPatience
+from voiceagent.telephone.sip.janus_messages import call_cause
 from voiceagent.telephone.sip.sip_leg import SipLeg, SipLegOptions
-from voiceagent.telephone.sip.sip_patience import SIP_PATIENCE, SipPatience
 from voiceagent.telephone.telephone_events import CLOCK_HZ
-from voiceagent.telephone.transfer.interface import TRANSFERRED
 from voiceagent.telephone.transfer.sip_transfers import SipTransfers
 from voiceagent.telephone.transfer.warm import CallColleague
+
+log = logging.getLogger(__name__)
 
 ANSWER_TIMEOUT_S = 10.0
 RINGS_S = 0.2
@@ -30,8 +31,6 @@ FIRST_ERROR = 300
 """SIP's statuses from here on are no success."""
 SETTLES_S = 1.0
 """The time after which Janus has freed a call's connection, if it does not report it."""
-
-log = logging.getLogger(__name__)
 
 
 class CallRefused(MediaError):

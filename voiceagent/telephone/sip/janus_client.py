@@ -1,5 +1,5 @@
 """A session at Janus over its WebSocket API (https://janus.conf.meetecho.com/docs/rest.html): handles of the SIP plugin, requests
-and their answers, keepalives. A handle's events go to whoever opened the handle."""
+and their answers, keepalives, and the time limits of a SIP line. A handle's events go to whoever opened the handle."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from types import TracebackType
 
 import aiohttp
@@ -16,8 +17,29 @@ from voiceagent.errors import VoiceAgentError
 from voiceagent.json_types import JsonObject
 from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.sip.janus_messages import PLUGIN, PROTOCOL, Event, Ignored, Request, read
-from voiceagent.telephone.sip.sip_patience import SIP_PATIENCE, SipPatience
 from voiceagent.untrusted_json import read_loose_json
+
+
+@dataclass(frozen=True, slots=True)
+class SipPatience:
+    """The limits of one line, in seconds."""
+
+    connect_s: float = 5.0
+    """Longest wait for a connection to Janus."""
+    answer_s: float = 5.0
+    """Longest wait for an answer of Janus, which acknowledges at once. The result of a longer task comes as an event."""
+    keepalive_s: float = 10.0
+    """Janus drops a session that has sent nothing for 60 s. A Janus that does not answer is noticed after this time and
+    `answer_s`."""
+    silence_s: float = 20.0
+    """The time without a packet after which the other side has vanished, if nobody holds the call. Telephones send silence,
+    too."""
+    accept_s: float = 15.0
+    """Longest wait, after a colleague has heard the summary, for the key that takes the call."""
+
+
+SIP_PATIENCE = SipPatience()
+
 
 CLOSE_TIMEOUT_S = 2.0
 """A stalled Janus does not answer the close of a connection either."""

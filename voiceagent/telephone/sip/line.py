@@ -5,31 +5,73 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from voiceagent.addresses import shown
-from voiceagent.errors import MediaError
+from voiceagent.errors import ConfigError, MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts, NoPortError
 from voiceagent.server.calls.admission import RETRY_AFTER_S
 from voiceagent.server.calls.calls import NO_PORT, Calls, StartCall, new_call_id
 from voiceagent.server.calls.quotas import Client
 from voiceagent.server.http.problems import Problem
-from voiceagent.settings.sip import CallWebhookSettings, TransferTarget, check_uri
+from voiceagent.settings.sip import CallWebhookSettings, SipSettings, TransferTarget, check_uri
 from voiceagent.task_owner import TaskOwner, running
 from voiceagent.telephone.sip import janus_messages as janus
 from voiceagent.telephone.sip.call import SETTLES_S, CallRefused, SipCall
-from voiceagent.telephone.sip.call_webhook import WebhookError, incoming_call, send
-from voiceagent.telephone.sip.causes import CREDENTIALS, registration_cause
-from voiceagent.telephone.sip.janus_client import GatewayError, JanusClient
-from voiceagent.telephone.sip.ringing_calls import RingingCall, RingingCalls
+from voiceagent.telephone.sip.incoming_calls import RingingCall, RingingCalls, WebhookError, incoming_call, secret_bytes, send
+from voiceagent.telephone.sip.janus_client import SIP_PATIENCE, GatewayError, JanusClient, SipPatience
+from voiceagent.telephone.sip.janus_messages import CREDENTIALS, Account, registration_cause
 from voiceagent.telephone.sip.sip_leg import SipLeg
-from voiceagent.telephone.sip.sip_patience import SIP_PATIENCE, SipPatience
-from voiceagent.telephone.sip.trunk import Trunk
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Trunk:
+    """The settings of a trunk, with the secrets from the environment."""
+
+    settings: SipSettings
+    account: Account
+    gateway_secret: str = field(repr=False)
+    webhook_secret: bytes = field(default=b"", repr=False)
+
+    @classmethod
+    def from_settings(cls, settings: SipSettings, environment: Mapping[str, str] = os.environ) -> Trunk:
+        """Raises ConfigError where a registration has no password, or the webhook no secret."""
+        password = environment.get(settings.password_env, "").strip()
+        if settings.register and not password:
+            raise ConfigError(
+                f"telephony.sip: {settings.account} needs ${settings.password_env}, its password; see docs/telephony.md"
+            )
+        user = settings.user or re.split("[:@]", settings.account)[1]
+        account = Account(
+            settings.account,
+            user,
+            password,
+            settings.proxy,
+            settings.display_name,
+            settings.expires_s,
+            settings.register,
+        )
+        signs = b"" if settings.webhook is None else _webhook_secret(settings.webhook, environment)
+        return cls(settings, account, environment.get(settings.gateway_secret_env, "").strip(), signs)
+
+
+def _webhook_secret(settings: CallWebhookSettings, environment: Mapping[str, str]) -> bytes:
+    secret = environment.get(settings.secret_env, "").strip()
+    if not secret:
+        raise ConfigError(f"telephony.sip.webhook: url needs ${settings.secret_env}, by which webhooks are signed")
+    try:
+        return secret_bytes(secret)
+    except ValueError as error:
+        raise ConfigError(f"telephony.sip.webhook: ${settings.secret_env} cannot be used: {error}") from error
+
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 30.0
 """Waits before Janus, or the trunk, is tried again: each is twice the one before."""
@@ -56,7 +98,6 @@ _NUMBER = re.compile(r"tel:(\+?[0-9*#.()-]{1,40})")
 
 CLIENT = Client("telephone sip", is_telephone=True)
 
-log = logging.getLogger(__name__)
 
 GetStartCall = Callable[[], StartCall]
 """Starts a call. Raises Problem while no call can be taken."""

@@ -28,14 +28,14 @@ from voiceagent.media.webrtc.session_description import with_address
 from voiceagent.media.webrtc.transport_guard import TransportGuard
 from voiceagent.task_owner import Once
 from voiceagent.telephone.messages import CallFacts
-from voiceagent.telephone.phone_leg import PhoneLeg
+from voiceagent.telephone.phone_leg import NO_TRANSFERS, ColleagueBriefing, PhoneLeg
 from voiceagent.telephone.sip import description as gateway_description
-from voiceagent.telephone.sip.audio import LateEncoder
+from voiceagent.telephone.sip.audio import Bridge, LateEncoder, SipEars
 from voiceagent.telephone.sip.description import KEYS_TYPE, PCMA, PCMU, PhoneAudio
-from voiceagent.telephone.sip.ears import Bridge, SipEars
-from voiceagent.telephone.sip.sip_patience import SIP_PATIENCE, SipPatience
+from voiceagent.telephone.sip.janus_client import SIP_PATIENCE, SipPatience
 from voiceagent.telephone.telephone_events import CLOCK_HZ, KeyWriter
-from voiceagent.telephone.transfer.interface import NO_TRANSFERS, ColleagueBriefing
+
+log = logging.getLogger(__name__)
 
 CONNECT_TIMEOUT_S = 10.0
 """Longest wait for the connection from the moment that the call is taken."""
@@ -45,7 +45,6 @@ WORD_TIMEOUT_S = 1.0
 OFFER_BYTES = 4096
 """The size that an offer of the gateway's counts as. It limits what may be sent before the gateway has answered."""
 
-log = logging.getLogger(__name__)
 
 Release = Callable[[], Awaitable[None]]
 """Ends the call at the gateway; must not raise."""

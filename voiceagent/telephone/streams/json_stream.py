@@ -27,8 +27,8 @@ from voiceagent.telephone.messages import (
     Other,
     Started,
     Stopped,
+    Stream,
 )
-from voiceagent.telephone.streams.stream import Stream
 from voiceagent.untrusted_json import read_json
 
 MAX_TEXT = 256

@@ -1,4 +1,4 @@
-"""The vendors that are configured, each with its secret."""
+"""The vendors that are configured, each with its secret, and the limits of their streams."""
 
 from __future__ import annotations
 
@@ -8,9 +8,34 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from voiceagent.errors import ConfigError
+from voiceagent.server.http.slowing import REFUSAL_LIMITS, RefusalLimits
 from voiceagent.settings.telephone import AudioSocket, TelephonySettings, audiosocket_of
-from voiceagent.telephone.streams.stream_limits import STREAM_LIMITS, StreamLimits
 from voiceagent.telephone.streams.vendors import VENDORS, Vendor
+
+
+@dataclass(frozen=True, slots=True)
+class StreamLimits:
+    """The limits of all streams of a server; times are seconds."""
+
+    ticket_s: float = 60.0
+    """Longest wait for a stream after its webhook."""
+    start_s: float = 10.0
+    """Longest wait for the begin of a connection's call."""
+    silence_s: float = 20.0
+    """The time without a message after which the call is lost. Vendors send silence, too."""
+    send_s: float = 8.0
+    """The time after which a vendor that reads nothing is gone."""
+    hold_s: float = 30.0
+    """The time after which a peer that takes no audio has forgotten to report that it does again: its queue is shorter."""
+    close_s: float = 2.0
+    """Longest wait for the peer when we close. A vendor that reads nothing is cut off after twice that time."""
+    starting: int = 32
+    """The most AudioSocket connections whose calls have not begun."""
+    refusals: RefusalLimits = REFUSAL_LIMITS
+
+
+STREAM_LIMITS = StreamLimits()
+
 
 MIN_PASSWORD_CHARACTERS = 16
 """The shortest password that any machine may try, as for a server's key."""

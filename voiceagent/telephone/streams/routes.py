@@ -18,19 +18,17 @@ from voiceagent.server.http.connection import peer_of
 from voiceagent.server.http.problems import Problem
 from voiceagent.server.http.slowing import Slowing
 from voiceagent.task_owner import TaskOwner
-from voiceagent.telephone.messages import CallFacts, Started
-from voiceagent.telephone.streams.answers import TAKEN, Answer
+from voiceagent.telephone.messages import CallFacts, Started, Stream
 from voiceagent.telephone.streams.json_stream import text
-from voiceagent.telephone.streams.lines import Telephone, VendorLine
+from voiceagent.telephone.streams.lines import StreamLimits, Telephone, VendorLine
 from voiceagent.telephone.streams.signatures import SignedRequest
-from voiceagent.telephone.streams.stream import Stream
 from voiceagent.telephone.streams.stream_leg import StreamLeg
-from voiceagent.telephone.streams.stream_limits import StreamLimits
-from voiceagent.telephone.streams.tickets import AnsweredWebhooks, Tickets
-from voiceagent.telephone.streams.webhook import facts_of, fields_of, unsigned_parameters
+from voiceagent.telephone.streams.vendors import TAKEN, Answer
+from voiceagent.telephone.streams.webhooks import AnsweredWebhooks, Tickets, facts_of, fields_of, unsigned_parameters
 from voiceagent.telephone.transfer.stream_transfers import StreamEnd, StreamTransfer, StreamTransfers
 
 log = logging.getLogger(__name__)
+
 
 BEFORE_START = 16
 """The most messages that may come before the call begins."""

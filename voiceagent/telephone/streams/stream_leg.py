@@ -17,19 +17,17 @@ from voiceagent.errors import MediaError
 from voiceagent.media.audio_receiver import AudioReceiver
 from voiceagent.media.rtp import RtpPacket
 from voiceagent.telephone.codec import PhoneDecoder, PhoneEncoder
-from voiceagent.telephone.messages import Audio, Digit, Flow, MarkReached, Started, Stopped
-from voiceagent.telephone.phone_leg import PhoneLeg
+from voiceagent.telephone.messages import Audio, Digit, Flow, MarkReached, Started, Stopped, Stream
+from voiceagent.telephone.phone_leg import NO_TRANSFERS, TRANSFERRED, ColleagueBriefing, PhoneLeg
 from voiceagent.telephone.streams.json_stream import JsonStream
-from voiceagent.telephone.streams.marks import MarkLedger
-from voiceagent.telephone.streams.player import StreamPlayer
-from voiceagent.telephone.streams.stream import Stream
-from voiceagent.telephone.streams.stream_limits import STREAM_LIMITS, StreamLimits
+from voiceagent.telephone.streams.lines import STREAM_LIMITS, StreamLimits
+from voiceagent.telephone.streams.player import MarkLedger, StreamPlayer
 from voiceagent.telephone.telephone_events import check_keys
-from voiceagent.telephone.transfer.interface import NO_TRANSFERS, TRANSFERRED, ColleagueBriefing
 from voiceagent.telephone.transfer.stream_transfers import StreamTransfer
 from voiceagent.token_bucket import Meter, TokenBucket
 
 log = logging.getLogger(__name__)
+
 
 PAUSE_S = 0.5
 """The pause that `w` among keys stands for."""

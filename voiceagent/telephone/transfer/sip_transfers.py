@@ -9,16 +9,16 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from voiceagent.settings.sip import SipSettings, TransferTarget
 from voiceagent.task_owner import TaskOwner
+from voiceagent.telephone.phone_leg import TRANSFERRED, ColleagueBriefing
 from voiceagent.telephone.sip.janus_client import GatewayError
 from voiceagent.telephone.sip.sip_leg import SipLeg
-from voiceagent.telephone.transfer.interface import TRANSFERRED, ColleagueBriefing
 from voiceagent.telephone.transfer.warm import LONGEST_S, CallColleague, transfer_warmly
+
+log = logging.getLogger(__name__)
 
 REFERRED_TIMEOUT_S = 45.0
 """Longest wait for the other side's report of how its attempt went."""
 MARGIN_S = 5.0
-
-log = logging.getLogger(__name__)
 
 
 def longest_transfer_s(settings: SipSettings) -> float:

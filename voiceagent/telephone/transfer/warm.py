@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.audio.format import HEARD_HZ, PHONE_HZ
+from voiceagent.audio.format import HEARD_HZ, PHONE_FRAME_SAMPLES, PHONE_HZ
 from voiceagent.audio.resample import ShortResampler
 from voiceagent.audio.tones import SingleBeep
 from voiceagent.errors import MediaError
@@ -23,12 +24,69 @@ from voiceagent.server.calls.calls import StartCall
 from voiceagent.server.http.problems import Problem
 from voiceagent.settings.sip import TransferTarget
 from voiceagent.task_owner import running
-from voiceagent.telephone.sip.audio import mixed
-from voiceagent.telephone.sip.ears import Bridge
+from voiceagent.telephone.phone_leg import CALLER_HUNG_UP, ColleagueBriefing
+from voiceagent.telephone.sip.audio import Bridge, mixed
+from voiceagent.telephone.sip.janus_client import SIP_PATIENCE
 from voiceagent.telephone.sip.sip_leg import SipLeg
-from voiceagent.telephone.sip.sip_patience import SIP_PATIENCE
-from voiceagent.telephone.transfer.interface import CALLER_HUNG_UP, ColleagueBriefing
-from voiceagent.telephone.transfer.relay import AudioRelay, WaitingTone
+
+log = logging.getLogger(__name__)
+
+FIRST_FRAMES = 3
+"""Frames that are gathered before the first goes out, and after the relay has run dry: packets are that unpunctual."""
+MAX_FRAMES = 10
+"""More are a delay that nobody wants to talk over: the oldest go."""
+TONE_HZ = 425.0
+TONE_FRAMES, PERIOD_FRAMES = 10, 200
+TONE_LEVEL = 0.05
+"""The level of the tone, as a part of full scale."""
+
+
+class AudioRelay:
+    """One direction. `put` what arrived, `take` what is due."""
+
+    def __init__(self) -> None:
+        self.dropped = 0
+        """Frames of one side whose clock is faster."""
+        self._waiting: deque[NDArray[np.int16]] = deque()
+        self._flows = False
+
+    def put(self, pcm: NDArray[np.int16]) -> None:
+        """A frame arrived, shape (160,)."""
+        self._waiting.append(pcm)
+        self._flows = self._flows or len(self._waiting) >= FIRST_FRAMES
+        if len(self._waiting) > MAX_FRAMES:
+            while len(self._waiting) > FIRST_FRAMES:
+                self._waiting.popleft()
+                self.dropped += 1
+
+    def take(self) -> NDArray[np.int16] | None:
+        """The frame that is due; None where there is none yet."""
+        if not self._flows:
+            return None
+        if not self._waiting:
+            self._flows = False
+            return None
+        return self._waiting.popleft()
+
+
+class WaitingTone:
+    """A short, soft tone every few seconds: the call is still there."""
+
+    def __init__(self) -> None:
+        samples = TONE_FRAMES * PHONE_FRAME_SAMPLES
+        wave = np.sin(np.arange(samples) * 2 * np.pi * TONE_HZ / PHONE_HZ) * np.hanning(samples) * TONE_LEVEL * 32_767
+        self._tone = wave.astype(np.int16).reshape(TONE_FRAMES, PHONE_FRAME_SAMPLES)
+        self._frame = 0
+
+    def take(self, *, may_sound: bool) -> NDArray[np.int16] | None:
+        """The next frame; the tone waits while somebody speaks."""
+        if not may_sound:
+            self._frame = TONE_FRAMES
+            return None
+        place = self._frame
+        self._frame = (place + 1) % PERIOD_FRAMES
+        return self._tone[place] if place < TONE_FRAMES else None
+
 
 BRIEFING_TIMEOUT_S = 45.0
 """Longest time from the colleague's answer until they have heard the summary."""
@@ -42,7 +100,6 @@ CALLER_GONE = "the caller hung up."
 NOT_TRANSFERRED = "not_transferred"
 """The end reason of a colleague's call that ends without the caller, who is still there."""
 
-log = logging.getLogger(__name__)
 
 CallColleague = Callable[[TransferTarget, StartCall], Coroutine[None, None, str]]
 """Calls a colleague, on a free line and with a place of their own, and starts their call once they have answered: its id.

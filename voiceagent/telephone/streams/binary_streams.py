@@ -1,6 +1,7 @@
-"""Asterisk's `chan_websocket` (docs.asterisk.org, Configuration/Channel-Drivers/WebSocket). Audio comes as binary messages in the
-channel's own code. Everything else is lines of text, or JSON from 20.18, 22.8 and 23.2 on. Asterisk buffers what it is sent, cuts
-it into frames and paces them. It reports when a buffered transfer has gone out, and that serves as a mark."""
+"""The dialects with audio in binary messages. Vonage and jambonz' `listen` send 16-bit samples, and everything else as JSON.
+Asterisk's `chan_websocket` (docs.asterisk.org, Configuration/Channel-Drivers/WebSocket) sends the channel's own code, and
+everything else as lines of text, or as JSON from 20.18, 22.8 and 23.2 on. Asterisk buffers what it is sent, cuts it into frames
+and paces them. It reports when a buffered transfer has gone out, and that serves as a mark."""
 
 from __future__ import annotations
 
@@ -22,9 +23,96 @@ from voiceagent.telephone.messages import (
     Other,
     Started,
     Stopped,
+    Stream,
 )
-from voiceagent.telephone.streams.json_stream import decoded, digit, text
-from voiceagent.telephone.streams.stream import Stream
+from voiceagent.telephone.streams.json_stream import audio_format, decoded, digit, parameters_of, text
+
+_USUAL = AudioFormat(Encoding.L16, 16_000)
+
+
+class VonageStream(Stream):
+    """One call's messages with Vonage. Pure."""
+
+    def __init__(self) -> None:
+        self._started = False
+
+    @override
+    def read(self, message: str | bytes) -> Message:
+        if isinstance(message, bytes):
+            return Audio(message, None)
+        data = decoded(message)
+        match data.get("event"):
+            case "websocket:connected" if not self._started:
+                return self._start(data)
+            case "websocket:dtmf":
+                inner = data.get("dtmf")
+                return digit(data.get("digit") or (inner.get("digit") if isinstance(inner, dict) else None))
+            case "websocket:notify":
+                payload = data.get("payload")
+                return MarkReached(text(payload.get("name")) if isinstance(payload, dict) else "")
+        return Other()
+
+    def _start(self, data: JsonObject) -> Started:
+        kind, _, rate = text(data.get("content-type")).partition(";rate=")
+        own = {name: value for name, value in data.items() if name not in ("event", "content-type")}
+        started = Started(audio_format(kind, rate or None, _USUAL), CallFacts(parameters=parameters_of(own)))
+        self._started = True
+        return started
+
+    @override
+    def mark(self, name: str) -> tuple[str, ...]:
+        return (_json({"action": "notify", "payload": {"name": name}}),)
+
+    @override
+    def clear(self) -> tuple[str, ...]:
+        return (_json({"action": "clear"}),)
+
+
+class JambonzStream(Stream):
+    """One call's messages with jambonz. Pure."""
+
+    def __init__(self) -> None:
+        self._started = False
+
+    @override
+    def read(self, message: str | bytes) -> Message:
+        if isinstance(message, bytes):
+            return Audio(message, None)
+        data = decoded(message)
+        if not self._started:
+            return self._start(data)
+        if data.get("event") == "dtmf":
+            return digit(data.get("dtmf"))
+        inner = data.get("data")
+        if data.get("type") == "mark" and isinstance(inner, dict) and inner.get("event") != "cleared":
+            return MarkReached(text(inner.get("name")))
+        return Other()
+
+    def _start(self, data: JsonObject) -> Started:
+        if data.get("mixType", "mono") != "mono":
+            raise MediaError(f"a listen of mixType {text(data['mixType'])[:20]!r}; expected mono")
+        facts = CallFacts(
+            text(data.get("from")),
+            text(data.get("to")),
+            text(data.get("callSid") or data.get("call_sid")),
+            parameters_of(data.get("metadata")),
+        )
+        started = Started(audio_format("l16", data.get("sampleRate"), _USUAL), facts)
+        self._started = True
+        return started
+
+    @override
+    def mark(self, name: str) -> tuple[str, ...]:
+        return (_json({"type": "mark", "data": {"name": name}}),)
+
+    @override
+    def clear(self) -> tuple[str, ...]:
+        return (_json({"type": "killAudio"}), _json({"type": "clearMarks"}))
+
+
+def _json(message: JsonObject) -> str:
+    return msgspec.json.encode(message).decode()
+
 
 FORMATS: Mapping[str, AudioFormat] = {
     "ulaw": AudioFormat(Encoding.MULAW, 8_000),
