@@ -11,8 +11,7 @@ from tests.conversation.test_properties import FILLERS, MOVES, TEXTS, TOOLS, com
 from tests.conversation.world import World
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message
-from voiceagent.conversation.reply_wish import ReplyWish
-from voiceagent.conversation.rules import EndpointingRules, Limits, MemoryRules, Phrases, ReplyRules, Rules, TurnRules
+from voiceagent.conversation.rules import EndpointingRules, Limits, MemoryRules, Phrases, ReplyRules, ReplyWish, Rules, TurnRules
 from voiceagent.conversation.state import Phase
 
 TEXT_ONLY = ReplyRules(text_only=True)

@@ -6,8 +6,7 @@ from tests.conversation.world import World, begun
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message
-from voiceagent.conversation.reply_wish import ReplyWish
-from voiceagent.conversation.rules import EndpointingRules, Limits, ReplyRules, TurnRules
+from voiceagent.conversation.rules import EndpointingRules, Limits, ReplyRules, ReplyWish, TurnRules
 from voiceagent.conversation.state import Phase
 
 BY_HAND = TurnRules(answers=False, interruptible=False)

@@ -25,7 +25,7 @@ OWNERS = {
     "connection": "connection",
     "timers": "state",
     "kept": "machine",
-    "rules": "caller_turn",
+    "rules": "client_requests",
     "spoken": "caller_turn",
 }
 OF_ALL = {"phase"}

@@ -7,8 +7,7 @@ import pytest
 from tests.conversation.world import World, begun
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.reply_wish import ReplyWish
-from voiceagent.conversation.rules import Phrases, Rules, ToolRule
+from voiceagent.conversation.rules import Phrases, ReplyWish, Rules, ToolRule
 from voiceagent.conversation.silence import AGENT_ENDED
 from voiceagent.turn_taking.languages import LANGUAGES, language
 from voiceagent.turn_taking.languages.en import ENGLISH

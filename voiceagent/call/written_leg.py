@@ -14,7 +14,7 @@ from voiceagent.call.feature import CallFeature, RunningCall
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message, ToolCall
-from voiceagent.conversation.reply_wish import ReplyWish
+from voiceagent.conversation.rules import ReplyWish
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.spans import LegKind
 from voiceagent.media.audio_cleaner import AudioCleaner

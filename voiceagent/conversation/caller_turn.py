@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec.structs import replace
-
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import caller_words, floor, silence, tool_runs
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.generation import begin_reply
-from voiceagent.conversation.reply_lifecycle import FINAL, cancel_reply, go_idle, plan_next, revise
-from voiceagent.conversation.reply_wish import ReplyWish
+from voiceagent.conversation.reply_lifecycle import FINAL, cancel_reply, plan_next
+from voiceagent.conversation.rules import ReplyWish
 from voiceagent.conversation.speculation import next_prompt, prefill, settle_speculation, speculate
 from voiceagent.conversation.state import NextReply, Pause, Phase, Step
 from voiceagent.conversation.tools import run_predicted
@@ -40,7 +38,6 @@ ASKS_AGAIN = 2
 """Most times in a row that the caller is asked to say it again."""
 NO_ANSWER = NextReply("resume")
 """Go on with what the sound interrupted, or wait."""
-_HEARD = (Phase.HEARING, Phase.FINALISING)
 
 
 def speech_started(step: Step, event: ev.SpeechStarted) -> None:
@@ -232,7 +229,7 @@ def _commit(
     if reply is not None:
         if _verdict(step, text, 0.0, silent=True) == "continue":
             if step.state.phase is Phase.FINALISING and not step.state.caller_turn.awaiting_final:
-                _carry_on(step, text, step.state.caller_turn.ended_ms)
+                carry_on(step, text, step.state.caller_turn.ended_ms)
             return
         caller_words.count_cut_off(step)
         cancel_reply(step, "interrupted")
@@ -281,7 +278,7 @@ def _keep_for_later(step: Step, text: str, refusal: ev.Refusal | None, key: str,
         if is_answered:
             caller_words.note_wish(step, step.state.caller_turn.wish or ReplyWish())
     if step.state.phase is Phase.FINALISING and not step.state.caller_turn.awaiting_final:
-        _carry_on(step, text, step.state.caller_turn.ended_ms)
+        carry_on(step, text, step.state.caller_turn.ended_ms)
 
 
 def key_of_utterance(utterance_id: int) -> str:
@@ -420,7 +417,7 @@ def _judge(step: Step, words: str, voiced_ms: float, *, silent: bool) -> None:
         utterance_id, pause = step.state.utterance.utterance_id, step.state.utterance.pause
         end_ms = pause.speech_end_ms if pause is not None else step.at_ms
         step.do(act.DiscardUtterance(utterance_id), act.CallerStopped(utterance_id, end_ms), act.CallerFinal(utterance_id, words))
-        _carry_on(step, words, end_ms)
+        carry_on(step, words, end_ms)
     else:
         floor.react_to_speech(step, words, voiced_ms, 0.0)
 
@@ -432,7 +429,7 @@ def _yield_to_caller(step: Step) -> None:
     cancel_reply(step, "interrupted")
 
 
-def _carry_on(step: Step, words: str, end_ms: float) -> None:
+def carry_on(step: Step, words: str, end_ms: float) -> None:
     """The agent keeps the floor."""
     step.clear_timers([FINAL])
     caller_words.end_pause(step)
@@ -444,118 +441,3 @@ def final_is_late(step: Step) -> None:
     for utterance_id in sorted(step.state.caller_turn.awaiting_final):
         latest = step.state.utterance
         _commit(step, utterance_id, latest.partial if utterance_id == latest.utterance_id else "", failed=True)
-
-
-# --- what the client types and asks for -------------------------------------------------------------------------------
-
-
-def text_received(step: Step, event: ev.TextReceived) -> None:
-    """The caller typed a message. It is answered with the next utterance, or when the client asks for a reply."""
-    caller_words.words_came(step)
-    caller_words.add_words(step, event.text, event.refusal, event.key)
-    caller_words.note_end(step, event.at_ms)
-    caller_words.take_in(step, event.context)
-
-
-def reply_requested(step: Step, event: ev.ReplyRequested) -> None:
-    """The client asks for a reply now. It begins once the words are known that were said before."""
-    waits = step.state.phase in _HEARD or bool(step.state.caller_turn.awaiting_final)
-    known = step.state.caller_turn.unanswered or step.state.memory.history or step.state.rules.instructions
-    if not waits and not known and event.wish.input is None and not event.wish.instructions:
-        step.do(act.Failure("nothing_to_answer", "response.create came before the caller said or typed anything"))
-        return
-    silence.words_heard(step)
-    if waits:
-        caller_words.note_wish(step, event.wish)
-        if step.state.phase is Phase.IDLE:
-            step.clear_timers([silence.SILENCE])
-            step.put(phase=Phase.FINALISING)
-            step.set_timer(FINAL, step.state.rules.limits.final_timeout_ms)
-        return
-    reply = step.state.reply
-    if reply is not None and reply.tells and not step.state.caller_turn.unanswered:
-        return
-    if reply is not None and reply.protected:
-        caller_words.note_wish(step, event.wish)
-        return
-    cancel_reply(step, "interrupted")
-    begin_reply(step, NextReply("answer", wish=None if event.wish == ReplyWish() else event.wish))
-
-
-def wish_is_due(step: Step) -> bool:
-    """Returns whether a reply begins now that the client wished for earlier."""
-    return step.state.phase is Phase.IDLE and step.state.caller_turn.wish is not None
-
-
-def grant_wish(step: Step) -> None:
-    """Begin the reply that the client wished for."""
-    wish = step.state.caller_turn.wish
-    caller_words.note_wish(step, None)
-    begin_reply(step, NextReply("answer", wish=wish))
-
-
-def reply_cancelled(step: Step, event: ev.ReplyCancelled) -> None:
-    """The client stops the reply."""
-    if step.speculative() is not None or (step.state.reply is not None and step.state.reply.protected):
-        return
-    if step.state.reply is not None:
-        revise(step, replace(step.state.reply, tells=False))
-    caller_words.note_wish(step, None)
-    cancel_reply(step, "cancelled")
-    plan_next(step, None)
-    silence.end_after_reply(step, "")
-    if step.state.phase not in _HEARD:
-        go_idle(step)
-
-
-def utterance_committed(step: Step, event: ev.UtteranceCommitted) -> None:
-    """The client ended the caller's turn by hand. It is answered when the client asks for a reply."""
-    if event.utterance_id <= step.state.utterance.utterance_id:
-        return
-    if step.state.phase is Phase.HEARING:
-        _forget_utterance(step)
-    caller_words.open_utterance(step, event.utterance_id, event.onset_ms)
-    caller_words.await_final(step, event.utterance_id, by_hand=True)
-    caller_words.note_end(step, event.at_ms)
-    step.do(act.CallerCommitted(event.utterance_id, event.onset_ms), act.Transcribe(event.utterance_id))
-
-
-def utterance_cleared(step: Step, event: ev.UtteranceCleared) -> None:
-    """The client wants the open utterance to be forgotten, as if it had not been said."""
-    if step.state.phase is Phase.HEARING:
-        _forget_utterance(step)
-
-
-def _forget_utterance(step: Step) -> None:
-    step.do(act.DiscardUtterance(step.state.utterance.utterance_id))
-    if step.spoken() is not None:
-        _carry_on(step, "", step.at_ms)
-        return
-    caller_words.end_pause(step)
-    cancel_reply(step, "resumed")
-    begin_reply(step, NO_ANSWER)
-
-
-def settings_changed(step: Step, event: ev.SettingsChanged) -> None:
-    """The client changed rules of the call. A speculative reply that followed the old ones is cancelled."""
-    rules = step.state.rules
-    step.put(
-        rules=replace(
-            rules,
-            endpointing=event.endpointing or rules.endpointing,
-            turns=event.turns or rules.turns,
-            replies=event.replies or rules.replies,
-            memory=event.memory or rules.memory,
-        )
-    )
-    if step.speculative() is not None:
-        cancel_reply(step, "changed")
-    if step.state.phase is Phase.IDLE and silence.SILENCE in step.state.timers:
-        silence.await_caller(step)
-
-
-def instructions_changed(step: Step, event: ev.InstructionsChanged) -> None:
-    """The next generation follows the new instructions. A speculative reply that followed the old ones is cancelled."""
-    step.put(rules=replace(step.state.rules, instructions=event.instructions))
-    if step.speculative() is not None:
-        cancel_reply(step, "changed")

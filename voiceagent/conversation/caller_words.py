@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from voiceagent.conversation import silence
 from voiceagent.conversation.events import FinalTranscript, Refusal
 from voiceagent.conversation.history import Chunk, Message
-from voiceagent.conversation.reply_wish import ReplyWish
+from voiceagent.conversation.rules import ReplyWish
 from voiceagent.conversation.state import Pause, Step, Utterance
 from voiceagent.turn_taking.pause import Habit
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from voiceagent.conversation.history import Chunk, Message, ToolCall
-from voiceagent.conversation.reply_wish import ReplyWish
-from voiceagent.conversation.rules import EndpointingRules, MemoryRules, ReplyRules, TurnRules
+from voiceagent.conversation.rules import EndpointingRules, MemoryRules, ReplyRules, ReplyWish, TurnRules
 from voiceagent.turn_taking.pause import Prosody
 
 

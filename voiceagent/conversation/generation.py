@@ -31,7 +31,7 @@ from voiceagent.conversation.reply_lifecycle import (
     speak_clauses,
     transfer_caller,
 )
-from voiceagent.conversation.reply_wish import ReplyWish
+from voiceagent.conversation.rules import ReplyWish
 from voiceagent.conversation.silence import SILENCE
 from voiceagent.conversation.state import NextReply, Phase, Step
 from voiceagent.conversation.tool_runs import next_round, start_tool

@@ -34,7 +34,7 @@ from msgspec import Struct
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import (
     caller_turn,
-    client_edits,
+    client_requests,
     connection,
     floor,
     generation,
@@ -81,8 +81,8 @@ def step(state: State, event: ev.Event) -> tuple[State, tuple[act.AnyAction, ...
     assert phase is state.phase or phase in row.next_phases, f"{type(event).__name__} took the call from {state.phase} to {phase}"
     if results_are_due(turn):
         begin_reply(turn, NextReply("tell"))
-    elif caller_turn.wish_is_due(turn):
-        caller_turn.grant_wish(turn)
+    elif client_requests.wish_is_due(turn):
+        client_requests.grant_wish(turn)
     return turn.state, tuple(turn.actions)
 
 
@@ -211,17 +211,17 @@ TABLE: Mapping[type[ev.Event], Row] = dict(
         _row(ev.Endpoint,               (_HEARING,),             caller_turn.endpoint,                 (_FINALISING, *_ANSWERED)),
         _row(ev.ContextFound,           _CALLER,                 caller_turn.context_found),
         _row(ev.FinalTranscript,        LIVE,                    caller_turn.final,                    _ANSWERED),
-        _row(ev.TextReceived,           LIVE,                    caller_turn.text_received),
+        _row(ev.TextReceived,           LIVE,                    client_requests.text_received),
         _row(ev.Summarised,             LIVE,                    _summarised),
-        _row(ev.UtteranceCommitted,     LIVE,                    caller_turn.utterance_committed,      _ANSWERED),
-        _row(ev.UtteranceCleared,       LIVE,                    caller_turn.utterance_cleared,        _ANSWERED),
-        _row(ev.HistoryAdded,           LIVE,                    client_edits.history_added),
-        _row(ev.HistoryRemoved,         LIVE,                    client_edits.history_removed),
-        _row(ev.ReplyTruncated,         LIVE,                    client_edits.reply_truncated,         (_IDLE,)),
-        _row(ev.ReplyRequested,         LIVE,                    caller_turn.reply_requested,          (_FINALISING, *_BEGUN)),
-        _row(ev.ReplyCancelled,         _MADE,                   caller_turn.reply_cancelled,          (_IDLE,)),
-        _row(ev.InstructionsChanged,    _NOT_ENDED,              caller_turn.instructions_changed),
-        _row(ev.SettingsChanged,        _NOT_ENDED,              caller_turn.settings_changed),
+        _row(ev.UtteranceCommitted,     LIVE,                    client_requests.utterance_committed,  _ANSWERED),
+        _row(ev.UtteranceCleared,       LIVE,                    client_requests.utterance_cleared,    _ANSWERED),
+        _row(ev.HistoryAdded,           LIVE,                    client_requests.history_added),
+        _row(ev.HistoryRemoved,         LIVE,                    client_requests.history_removed),
+        _row(ev.ReplyTruncated,         LIVE,                    client_requests.reply_truncated,      (_IDLE,)),
+        _row(ev.ReplyRequested,         LIVE,                    client_requests.reply_requested,      (_FINALISING, *_BEGUN)),
+        _row(ev.ReplyCancelled,         _MADE,                   client_requests.reply_cancelled,      (_IDLE,)),
+        _row(ev.InstructionsChanged,    _NOT_ENDED,              client_requests.instructions_changed),
+        _row(ev.SettingsChanged,        _NOT_ENDED,              client_requests.settings_changed),
         _row(ev.TextDelta,              _MADE,                   generation.text_delta),
         _row(ev.ThoughtGenerated,       _MADE,                   generation.thought_generated),
         _row(ev.ToolCallBegun,          _MADE,                   generation.tool_call_begun),

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from voiceagent.conversation.clauses import end_wait_ms, split_clauses
 from voiceagent.conversation.events import HeardUntil, SpokenWord
 from voiceagent.conversation.history import Chunk, Message, ToolCall
-from voiceagent.conversation.reply_wish import ReplyWish
+from voiceagent.conversation.rules import ReplyWish
 from voiceagent.turn_taking.language import Language, Prompts
 
 

@@ -13,8 +13,7 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Chunk, Message, estimated_tokens
 from voiceagent.conversation.memory import known_history, make_room, remember, remember_turn, replace_reply, take_back
 from voiceagent.conversation.reply import Reply
-from voiceagent.conversation.reply_wish import ReplyWish
-from voiceagent.conversation.rules import ReplyRules
+from voiceagent.conversation.rules import ReplyRules, ReplyWish
 from voiceagent.conversation.state import NextReply, Phase, Step
 from voiceagent.conversation.tools import (
     confirmation_over,

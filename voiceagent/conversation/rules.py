@@ -1,5 +1,5 @@
-"""The rules of the turn engine in a call: the operator's settings, in parts. Event logs hold them, and an unknown name in a log
-is refused."""
+"""The rules of the turn engine in a call: the operator's settings and the client's, in parts, and what a client wishes of one
+reply. Event logs hold them, and an unknown name in a log is refused."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from voiceagent.conversation.history import Message
 from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.manners import EAGER, Manners
 from voiceagent.turn_taking.patience import ValueShape
@@ -187,3 +188,18 @@ class Rules(Struct, frozen=True, forbid_unknown_fields=True):
     """True if a caller who asks for a person is transferred to one."""
     manners: Manners = EAGER
     """The agent's use of its voice while the caller speaks over it."""
+
+
+class ReplyWish(Struct, frozen=True):
+    """A client's wish for a reply: what differs from a reply that nobody asked for."""
+
+    key: str = ""
+    """The client's name for it."""
+    instructions: str | None = None
+    """The agent's instructions for this reply. None: its own."""
+    rules: ReplyRules | None = None
+    """None: the call's."""
+    is_detached: bool = False
+    """True if the reply is no part of the conversation."""
+    input: tuple[Message, ...] | None = None
+    """The messages that it answers. None: the conversation."""

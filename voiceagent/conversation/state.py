@@ -14,8 +14,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation.events import Refusal
 from voiceagent.conversation.history import Chunk, Message, ToolCall
 from voiceagent.conversation.reply import Reply, ToolRun
-from voiceagent.conversation.reply_wish import ReplyWish
-from voiceagent.conversation.rules import Rules
+from voiceagent.conversation.rules import ReplyWish, Rules
 from voiceagent.turn_taking.language import Language, Prompts, Sayings
 from voiceagent.turn_taking.languages import LANGUAGES, language
 from voiceagent.turn_taking.pause import NO_HABIT, Habit, Prosody

@@ -22,7 +22,7 @@ from voiceagent.conversation.events import (
 )
 from voiceagent.conversation.history import Message
 from voiceagent.conversation.reply_lifecycle import key_of_reply
-from voiceagent.conversation.reply_wish import ReplyWish
+from voiceagent.conversation.rules import ReplyWish
 from voiceagent.errors import ProtocolError
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.spans import Stage, TurnReport
