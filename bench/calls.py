@@ -23,7 +23,7 @@ from voiceagent.latency.budget_file import load_budgets
 from voiceagent.latency.budgets import compare, distribution
 from voiceagent.latency.spans import Stage
 from voiceagent.resources import default_budgets_file
-from voiceagent.store.address import local_store
+from voiceagent.store.database import local_store
 from voiceagent.store.turns import read_turns
 
 RATE_HZ = 16_000

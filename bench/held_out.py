@@ -23,7 +23,7 @@ from voiceagent.client.caller import Caller
 from voiceagent.errors import MediaError
 from voiceagent.latency.budgets import percentile
 from voiceagent.latency.spans import Stage
-from voiceagent.store.address import local_store
+from voiceagent.store.database import local_store
 from voiceagent.store.turns import read_turns
 
 PROFILE = "starter"

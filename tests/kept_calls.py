@@ -6,10 +6,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from voiceagent.store.address import local_store
-from voiceagent.store.call_record import CallRecord
+from voiceagent.store.database import local_store
 from voiceagent.store.event_log import Head, Recorded, read_log
-from voiceagent.store.records import CallFilter, find_calls
+from voiceagent.store.records import CallFilter, CallRecord, find_calls
 from voiceagent.store.schema import reading
 
 PATIENCE_S = 20.0

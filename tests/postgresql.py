@@ -17,7 +17,7 @@ from pathlib import Path
 import psycopg
 
 from tests.programs import program
-from voiceagent.store.address import StoreAddress
+from voiceagent.store.database import StoreAddress
 
 USER, PASSWORD = "voice", "planted-store-password"
 NOBODY = "nobody"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from voiceagent.store.address import local_store
+from voiceagent.store.database import local_store
 from voiceagent.store.turns import read_turns
 
 PROFILE = os.environ.get("VOICEAGENT_TEST_PROFILE", "")

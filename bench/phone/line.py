@@ -18,7 +18,7 @@ from bench.server import Server, running
 from tests.telephone.peers import PUBLIC_URL, environment
 from tests.telephone.sip_parts import GATEWAY_SECRET, HOST, PASSWORD, free_port, janus, pbx, until
 from voiceagent.resources import demo_agent_file
-from voiceagent.store.address import local_store
+from voiceagent.store.database import local_store
 from voiceagent.store.records import CallFilter, find_calls
 from voiceagent.store.schema import reading
 

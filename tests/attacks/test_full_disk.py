@@ -19,11 +19,10 @@ from tests.store.test_turns import turn
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.conversation import events as ev
-from voiceagent.store.address import local_store
+from voiceagent.store.database import local_store
 from voiceagent.store.event_log import EventLog, StoredLog
-from voiceagent.store.losses import Losses
 from voiceagent.store.turns import TurnStore
-from voiceagent.store.writer import StoreWriter
+from voiceagent.store.writer import Losses, StoreWriter
 
 
 @pytest.fixture

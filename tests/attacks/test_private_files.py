@@ -18,7 +18,7 @@ from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.context.index import FolderIndex, index_file
 from voiceagent.private_files import keep_private
-from voiceagent.store.address import local_store
+from voiceagent.store.database import local_store
 from voiceagent.store.event_log import logged_calls
 
 

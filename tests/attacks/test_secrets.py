@@ -30,7 +30,7 @@ from voiceagent.conversation.history import Chunk
 from voiceagent.logs import Redacting
 from voiceagent.redaction import HIDDEN, redacted
 from voiceagent.settings.agent import load_agent
-from voiceagent.store.address import local_store
+from voiceagent.store.database import local_store
 from voiceagent.store.event_log import logged_calls
 from voiceagent.tools.mcp_server import McpServer
 from voiceagent.tools.settings import ToolEntry

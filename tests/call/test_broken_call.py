@@ -22,7 +22,7 @@ from voiceagent.resources import default_budgets_file
 from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.server.monitoring.observers import Measured
 from voiceagent.settings.agent import AgentConfig
-from voiceagent.store.address import local_store
+from voiceagent.store.database import local_store
 from voiceagent.store.turns import TurnStore
 from voiceagent.store.writer import StoreWriter
 from voiceagent.text_normalization.settings import SpeechSettings

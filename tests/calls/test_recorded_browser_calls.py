@@ -21,7 +21,7 @@ from voiceagent.cli import main
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.resources import demo_agent_file
-from voiceagent.store.call_record import CallRecord
+from voiceagent.store.records import CallRecord
 
 ANNOUNCEMENT, GREETING = "What time is it in Berlin?", "What can you do?"
 """In words that the bundled voice says well."""

@@ -11,7 +11,7 @@ from tests.conversation.world import World
 from tests.store.calls import keep_call, talk
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.store.address import StoreAddress, local_store
+from voiceagent.store.database import StoreAddress, local_store
 
 Run = Callable[..., Outcome]
 HOUR_S = 3600.0

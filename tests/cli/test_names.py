@@ -17,7 +17,7 @@ import pytest
 from tests.cli.conftest import Outcome
 from voiceagent.latency.spans import Span, Stage, TurnReport
 from voiceagent.models.registry import registry
-from voiceagent.store.address import local_store
+from voiceagent.store.database import local_store
 from voiceagent.store.turns import TurnStore
 from voiceagent.store.writer import StoreWriter
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.conftest import Outcome
 from tests.store.test_event_log import a_file, a_log
-from voiceagent.store.address import local_store
+from voiceagent.store.database import local_store
 
 Run = Callable[..., Outcome]
 

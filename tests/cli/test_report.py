@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.conftest import Outcome
 from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
-from voiceagent.store.address import local_store
+from voiceagent.store.database import local_store
 from voiceagent.store.turns import TurnStore
 from voiceagent.store.writer import StoreWriter
 

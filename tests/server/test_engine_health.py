@@ -20,7 +20,7 @@ from voiceagent.llm.engine import Generated, GeneratedText, Thought, ToolSchema,
 from voiceagent.server.monitoring.engine_health import MAX_FAILURES, EngineHealth, ProbeTimes, probes_of
 from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.server.monitoring.observers import Measured
-from voiceagent.store.address import local_store
+from voiceagent.store.database import local_store
 from voiceagent.store.turns import TurnStore
 from voiceagent.store.writer import StoreWriter
 

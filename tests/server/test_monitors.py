@@ -24,8 +24,8 @@ from voiceagent.server.calls.quotas import CLIENT, Client
 from voiceagent.server.http.app import CORS, KEYS
 from voiceagent.server.http.call_events import CallEventsPart
 from voiceagent.server.http.problems import answer_problems
-from voiceagent.store.address import StoreAddress, local_store
 from voiceagent.store.call_events import CallEvent
+from voiceagent.store.database import StoreAddress, local_store
 
 PATIENCE_S = 20.0
 
@@ -294,8 +294,7 @@ def _at(now_s: float) -> object:
 
 def _complete(address: StoreAddress) -> None:
     """The other server ends the call."""
-    from voiceagent.store.call_record import CallRecord, CallSummary
-    from voiceagent.store.records import keep_event, keep_record
+    from voiceagent.store.records import CallRecord, CallSummary, keep_event, keep_record
     from voiceagent.store.writer import StoreWriter
 
     writer = StoreWriter(address)

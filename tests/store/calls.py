@@ -12,11 +12,10 @@ from voiceagent.conversation.rules import Rules
 from voiceagent.latency.spans import Span, Stage, TurnReport
 from voiceagent.server.monitoring.call_recorder import CallRecorder, CallRecords, new_record
 from voiceagent.settings.agent import Keep, RecordSettings
-from voiceagent.store.address import StoreAddress
+from voiceagent.store.database import StoreAddress
 from voiceagent.store.event_log import EventLog, StoredLog
-from voiceagent.store.losses import Losses
 from voiceagent.store.turns import TurnStore
-from voiceagent.store.writer import StoreWriter
+from voiceagent.store.writer import Losses, StoreWriter
 
 Played = Callable[[Callable[[ev.Event, tuple[Action, ...]], None]], None]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.postgresql import PostgreSql, postgresql
-from voiceagent.store.address import StoreAddress, local_store
+from voiceagent.store.database import StoreAddress, local_store
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation.actions import Action
 from voiceagent.conversation.machine import replay
 from voiceagent.conversation.rules import EndpointingRules, Phrases, Rules, SpeculationRules
-from voiceagent.store.address import StoreAddress, local_store
+from voiceagent.store.database import StoreAddress, local_store
 from voiceagent.store.event_log import (
     FORMAT,
     MAX_LOG_BYTES,
@@ -25,9 +25,8 @@ from voiceagent.store.event_log import (
     logged_calls,
     read_log,
 )
-from voiceagent.store.losses import Losses
 from voiceagent.store.schema import connect
-from voiceagent.store.writer import StoreWriter
+from voiceagent.store.writer import Losses, StoreWriter
 from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.pause import Prosody
 

@@ -10,11 +10,20 @@ import pytest
 
 from tests.store.calls import keep_call
 from voiceagent.settings.agent import RecordSettings
-from voiceagent.store.address import StoreAddress, local_store
-from voiceagent.store.call_record import LOST_AFTER_S, CallRecord, RecordedTool
-from voiceagent.store.database import StoreError
+from voiceagent.store.database import StoreAddress, StoreError, local_store
 from voiceagent.store.event_log import EventLogError, read_log
-from voiceagent.store.records import CallFilter, all_events, delete_calls, find_call, find_calls, kept_events, record_of
+from voiceagent.store.records import (
+    LOST_AFTER_S,
+    CallFilter,
+    CallRecord,
+    RecordedTool,
+    all_events,
+    delete_calls,
+    find_call,
+    find_calls,
+    kept_events,
+    record_of,
+)
 from voiceagent.store.schema import connect, reading
 from voiceagent.store.turns import read_turns
 

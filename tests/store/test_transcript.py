@@ -11,7 +11,7 @@ from voiceagent.cli.conversation import line
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.rules import Rules
 from voiceagent.settings.agent import Keep
-from voiceagent.store.address import local_store
+from voiceagent.store.database import local_store
 from voiceagent.store.records import all_events
 from voiceagent.store.schema import reading
 from voiceagent.store.transcript import transcript

@@ -7,8 +7,7 @@ import pytest
 
 from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
 from voiceagent.latency.wait import Contribution, Wait, WaitCause
-from voiceagent.store.address import StoreAddress, local_store
-from voiceagent.store.database import StoreError
+from voiceagent.store.database import StoreAddress, StoreError, local_store
 from voiceagent.store.schema import reading
 from voiceagent.store.turns import MAX_TURNS, TurnStore, read_turns
 from voiceagent.store.writer import StoreWriter

@@ -11,13 +11,11 @@ import pytest
 from tests.postgresql import PASSWORD, PostgreSql
 from tests.store.test_turns import stored, turn
 from voiceagent.errors import ConfigError
-from voiceagent.store import losses, writer
-from voiceagent.store.address import StoreAddress, chosen_store, local_store
-from voiceagent.store.database import Database, StoreError
-from voiceagent.store.losses import Losses
+from voiceagent.store import writer
+from voiceagent.store.database import Database, StoreAddress, StoreError, chosen_store, local_store
 from voiceagent.store.schema import connect
 from voiceagent.store.turns import TurnStore, read_turns
-from voiceagent.store.writer import MAX_QUEUED, MAX_QUEUED_BYTES, Statement, StoreWriter
+from voiceagent.store.writer import MAX_QUEUED, MAX_QUEUED_BYTES, Losses, Statement, StoreWriter
 
 EVENT = "INSERT INTO voiceagent_call_events (call_id, number, line) VALUES (?, ?, ?)"
 TURNS = "measured turns"
@@ -130,11 +128,11 @@ class Told(logging.Handler):
         self.told.set()
 
     def __enter__(self) -> threading.Event:
-        losses.log.addHandler(self)
+        writer.log.addHandler(self)
         return self.told
 
     def __exit__(self, *_: object) -> None:
-        losses.log.removeHandler(self)
+        writer.log.removeHandler(self)
 
 
 def test_a_locked_file_costs_measurements_and_heals(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -20,7 +20,7 @@ from voiceagent.audio.resample import resample
 from voiceagent.conversation import actions as act
 from voiceagent.latency.spans import LegKind
 from voiceagent.resources import demo_agent_file
-from voiceagent.store.address import local_store
+from voiceagent.store.database import local_store
 from voiceagent.store.turns import read_turns
 
 AGENT = """

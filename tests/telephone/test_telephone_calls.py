@@ -24,7 +24,7 @@ from voiceagent.audio.resample import resample
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.resources import demo_agent_file
-from voiceagent.store.address import local_store
+from voiceagent.store.database import local_store
 from voiceagent.store.event_log import logged_calls
 
 WEATHER = "What's the weather in Paris tomorrow?"

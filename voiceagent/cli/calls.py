@@ -18,10 +18,9 @@ from voiceagent.cli.conversation import NO_DATA, clock, export_lines, facts, out
 from voiceagent.latency.spans import LegKind
 from voiceagent.private_files import FILE_MODE, private_folder
 from voiceagent.settings.agent import store_address
-from voiceagent.store.call_record import CallRecord
 from voiceagent.store.database import Database, StoreError
 from voiceagent.store.event_log import SUFFIX, EventLogError, log_bytes
-from voiceagent.store.records import CallFilter, delete_calls, find_call, find_calls
+from voiceagent.store.records import CallFilter, CallRecord, delete_calls, find_call, find_calls
 from voiceagent.store.schema import connect, reading
 
 F = TypeVar("F", bound=Callable[..., object])

@@ -12,9 +12,8 @@ import msgspec
 
 from voiceagent.json_types import JsonObject
 from voiceagent.settings.agent import store_address
-from voiceagent.store.call_record import CallRecord
 from voiceagent.store.database import Database, NothingKeptError, StoreError
-from voiceagent.store.records import all_events, find_call, no_such_call
+from voiceagent.store.records import CallRecord, all_events, find_call, no_such_call
 from voiceagent.store.schema import reading
 from voiceagent.store.transcript import TranscriptEntry, transcript
 

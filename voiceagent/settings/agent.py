@@ -21,7 +21,7 @@ from voiceagent.redaction import keep_secrets_of
 from voiceagent.settings.http import HttpSettings
 from voiceagent.settings.telephone import TelephonySettings
 from voiceagent.settings_file import SettingsFile
-from voiceagent.store.address import VARIABLE, StoreAddress, chosen_store
+from voiceagent.store.database import VARIABLE, StoreAddress, chosen_store
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.settings import ToolEntry
 from voiceagent.turn_taking.endpointing import ENDPOINTING_MANNERS, EndpointingManner, Manner

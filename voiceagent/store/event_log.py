@@ -20,11 +20,11 @@ from voiceagent.conversation.events import Event
 from voiceagent.conversation.rules import Rules
 from voiceagent.errors import VoiceAgentError
 from voiceagent.private_files import private_file
-from voiceagent.store.address import StoreAddress
-from voiceagent.store.call_ids import matching, several
-from voiceagent.store.database import NothingKeptError, StoreError
-from voiceagent.store.schema import reading
+from voiceagent.store.database import NothingKeptError, StoreAddress, StoreError
+from voiceagent.store.schema import matching, reading, several
 from voiceagent.store.writer import Statement, StoreWriter
+
+log = logging.getLogger(__name__)
 
 FORMAT = 4
 SUFFIX = ".jsonl"
@@ -34,7 +34,6 @@ BUFFER_BYTES = 64 * 1024
 LOST = "event log steps"
 _INSERT = "INSERT INTO voiceagent_event_logs (call_id, part, lines) VALUES (?, ?, ?)"
 
-log = logging.getLogger(__name__)
 _ENCODER = msgspec.json.Encoder(enc_hook=float)
 """Times may be NumPy numbers."""
 

@@ -1,14 +1,20 @@
-"""The tables of the store, and the connection to them."""
+"""The tables of the store, the connection to them, and calls by the beginning of their ids, as people type them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from voiceagent.store.address import StoreAddress
-from voiceagent.store.database import BUSY_TIMEOUT_S, Database, NothingKeptError, StoreError
-from voiceagent.store.postgresql_database import PostgreSqlDatabase, load_driver
-from voiceagent.store.sqlite_database import SqliteDatabase
+from voiceagent.store.database import (
+    BUSY_TIMEOUT_S,
+    Database,
+    NothingKeptError,
+    PostgreSqlDatabase,
+    SqliteDatabase,
+    StoreAddress,
+    StoreError,
+    load_driver,
+)
 
 VERSION = 1
 _VERSION_TABLE = "voiceagent_store"
@@ -108,3 +114,23 @@ def _check_version(database: Database, address: StoreAddress) -> None:
     if not isinstance(version, int) or version > VERSION:
         why = f"a newer voiceagent wrote it, as version {version}; this one knows {VERSION}"
         raise StoreError(f"{address}: {why}", why=why)
+
+
+ID_BEGINS = "rtc_"
+MAX_NAMED = 10
+"""The number of calls that are named where the beginning of an id fits several."""
+
+
+def matching(ids: Iterable[str], wanted: str) -> list[str]:
+    """The id that is wanted, or else all that begin so."""
+    known = sorted(ids)
+    for whole in (wanted, f"{ID_BEGINS}{wanted}"):
+        if whole in known:
+            return [whole]
+    return [call_id for call_id in known if wanted and call_id.startswith((wanted, f"{ID_BEGINS}{wanted}"))]
+
+
+def several(found: Sequence[str], wanted: str) -> str:
+    """The line for an id that fits several calls."""
+    more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
+    return f"{len(found)} calls begin with {wanted!r}: {', '.join(found[:MAX_NAMED])}{more}; write more of the id"

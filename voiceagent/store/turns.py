@@ -6,10 +6,8 @@ import json
 
 from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
 from voiceagent.latency.wait import Contribution, Wait, WaitCause
-from voiceagent.store.address import StoreAddress
-from voiceagent.store.call_ids import matching, several
-from voiceagent.store.database import Database, Row, StoreError, Value
-from voiceagent.store.schema import reading
+from voiceagent.store.database import Database, Row, StoreAddress, StoreError, Value
+from voiceagent.store.schema import matching, reading, several
 from voiceagent.store.writer import Statement, StoreWriter
 
 MAX_TURNS = 10_000

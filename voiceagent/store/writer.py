@@ -1,19 +1,53 @@
 """Writes to the store. They come in from the event loop; one thread behind a bounded queue carries them out. A write that finds
-the queue full is lost, and so is one that the database refuses: both are counted (see `losses`), and calls go on. If the
-connection to the database is lost, it is tried again for a while, and writes wait in the queue."""
+the queue full is lost, and so is one that the database refuses: both are counted, and reported in one log line from time to time,
+and calls go on. If the connection to the database is lost, it is tried again for a while, and writes wait in the queue."""
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import Counter, deque
 from dataclasses import dataclass
 
 from voiceagent.errors import ConfigError
-from voiceagent.store.address import StoreAddress
-from voiceagent.store.database import BUSY_TIMEOUT_S, Database, StoreError, Value
-from voiceagent.store.losses import Losses
+from voiceagent.store.database import BUSY_TIMEOUT_S, Database, StoreAddress, StoreError, Value
 from voiceagent.store.schema import connect
+
+log = logging.getLogger(__name__)
+
+TELL_EVERY_S = 60.0
+"""The shortest time between two log lines about losses of one kind; losses in between are counted, and reported with the next
+line."""
+
+
+class Losses:
+    """Counts by kind, such as `measured turns`. May be used from any thread."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._told_s: dict[str, float] = {}
+        self._told: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def add(self, kind: str, count: int, why: str) -> None:
+        """`count` items were lost; `why` is one line that says what to do."""
+        now_s = time.monotonic()
+        with self._lock:
+            self._counts[kind] += count
+            if now_s - self._told_s.get(kind, float("-inf")) < TELL_EVERY_S:
+                return
+            self._told_s[kind] = now_s
+            lost = self._counts[kind] - self._told[kind]
+            self._told[kind] = self._counts[kind]
+        log.warning("%d %s lost: %s", lost, kind, why)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """All that was lost, by kind."""
+        with self._lock:
+            return dict(self._counts)
+
 
 MAX_QUEUED = 10_000
 MAX_QUEUED_BYTES = 32 * 1024 * 1024

@@ -18,13 +18,12 @@ from voiceagent.server.calls.quotas import CLIENT
 from voiceagent.server.http.app import CORS, KEYS
 from voiceagent.server.http.event_stream import EventStream, SlowReaderError
 from voiceagent.server.http.problems import Problem
-from voiceagent.store.address import StoreAddress
-from voiceagent.store.call_record import LOST, CallRecord
-from voiceagent.store.database import NothingKeptError, StoreError
-from voiceagent.store.records import kept_events, record_of
+from voiceagent.store.database import NothingKeptError, StoreAddress, StoreError
+from voiceagent.store.records import LOST, CallRecord, kept_events, record_of
 from voiceagent.store.schema import reading
 
 log = logging.getLogger(__name__)
+
 
 NOW = "now"
 POLLED_EVERY_S = 1.0

@@ -16,18 +16,26 @@ from voiceagent.latency.spans import TurnReport
 from voiceagent.server.calls.monitors import CallFeed, CallFeeds
 from voiceagent.settings.agent import RecordSettings
 from voiceagent.store.call_events import CallEvent, CallEvents
-from voiceagent.store.call_record import MAX_NOTED, CallRecord, CallSummary, RecordedTool
 from voiceagent.store.event_log import EventLog
-from voiceagent.store.records import forget_expired, keep_event, keep_record, mark_seen
+from voiceagent.store.records import (
+    MAX_NOTED,
+    CallRecord,
+    CallSummary,
+    RecordedTool,
+    forget_expired,
+    keep_event,
+    keep_record,
+    mark_seen,
+)
 from voiceagent.store.writer import StoreWriter
+
+log = logging.getLogger(__name__)
 
 SEEN_EVERY_S = 20.0
 FORGOTTEN_EVERY_S = 3600.0
 MAX_EVENTS = 50_000
 """The most events that are kept of a call; later ones are counted as lost, and reach monitors alone."""
 RECORDS, EVENTS, RETENTION = "call records", "call events", "retention runs"
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from voiceagent.latency.spans import LegKind, Stage, TurnReport
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.server.access.client_secrets import ClientSecrets
 from voiceagent.server.monitoring.engine_health import NAMES, EngineHealth
-from voiceagent.store.losses import Losses
+from voiceagent.store.writer import Losses
 from voiceagent.stt.engine import SttEngine
 from voiceagent.turn_judges.judge import TurnJudge
 
