@@ -16,9 +16,8 @@ from msgspec import structs
 
 from voiceagent.audio import g711
 from voiceagent.call import Call, memory
-from voiceagent.call.client_settings import facts_of, turn_detection_of
 from voiceagent.call.observer import CallObserver
-from voiceagent.call.rules import cramped, rules_of
+from voiceagent.call.rules import cramped, facts_of, rules_of, turn_detection_of
 from voiceagent.call.scope import AgentParts, EngineName
 from voiceagent.call.written_leg import WrittenLeg
 from voiceagent.context.sources import Sources

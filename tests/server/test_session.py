@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from voiceagent.agent_service import offered_settings, with_instructions
-from voiceagent.call.client_settings import facts_of
+from voiceagent.call.rules import facts_of
 from voiceagent.realtime.openai_session import MAX_INSTRUCTIONS_CHARACTERS
 from voiceagent.server.http.problems import Problem
 from voiceagent.settings.agent import AgentConfig

@@ -13,14 +13,11 @@ from typing import assert_never
 
 from msgspec import structs
 
-from voiceagent.call import cleaning
-from voiceagent.call.client_settings import changed_rules, turn_detection_of
-from voiceagent.call.feature import CallFeature
-from voiceagent.call.hearing import Hearing, refusal_of
+from voiceagent.call.hearing import Hearing, clean, reduce_noise, refusal_of
 from voiceagent.call.judging import Judging
 from voiceagent.call.memory import release_freed_memory
-from voiceagent.call.observer import CallObserver, Observers
-from voiceagent.call.rules import rules_of
+from voiceagent.call.observer import CallFeature, CallObserver, Observers
+from voiceagent.call.rules import changed_rules, rules_of, turn_detection_of
 from voiceagent.call.scope import AgentParts, CallClock, CallScope, CallTasks
 from voiceagent.call.speaking import Speaking
 from voiceagent.call.thinking import Thinking, Wording, lookup_owner, owner
@@ -232,7 +229,7 @@ class Call:
         self._speaking = Speaking(scope, self._voice, self._leg.playout)
         self._leg.deliver_audio(self._audio_sent)
         self._session.settings.offer(
-            cleaning.begin(self._leg, parts.agent),
+            clean(self._leg, parts.agent),
             greets=bool(self.state.rules.phrases.greeting),
             takes_audio=self._leg.kind is LegKind.WEBSOCKET,
             is_telephone=self._leg.kind is LegKind.TELEPHONE,
@@ -281,7 +278,7 @@ class Call:
         self.hang_up(self._leg.end_reason or "closed")
 
     async def _client(self) -> None:
-        await cleaning.reduce_noise(self._leg, wanted=self._session.settings.reduces_noise if self._asked else None)
+        await reduce_noise(self._leg, wanted=self._session.settings.reduces_noise if self._asked else None)
         async for text in self._leg.client_events():
             await self._take(text)
 
@@ -296,7 +293,7 @@ class Call:
             self._post(ev.InstructionsChanged(self._clock.now_ms(), outcome.instructions))
         if outcome.settings is not None:
             self._apply(outcome.settings)
-        await cleaning.reduce_noise(self._leg, wanted=outcome.reduces_noise)
+        await reduce_noise(self._leg, wanted=outcome.reduces_noise)
         for call_id, output in outcome.tool_results:
             self._tools.answer(call_id, output)
         for call_id, is_given, reason in outcome.approvals:

@@ -4,6 +4,7 @@ pause is measured here, in received audio."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import time
@@ -11,10 +12,13 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.audio import voice_processing
 from voiceagent.audio.format import FRAME_MS, HEARD_FRAME_SAMPLES
+from voiceagent.audio.levels import Limiter
 from voiceagent.audio.prosody import prosody_of
 from voiceagent.audio.wordlike import LEAD_MS, MAX_SOUND_SAMPLES, words_chance
 from voiceagent.call.scope import CallScope
@@ -22,8 +26,11 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.errors import EngineError
 from voiceagent.guard.checks import Admitted, Checks, admit
-from voiceagent.media.leg import InboundFrame
-from voiceagent.settings.agent import TurnSettings
+from voiceagent.latency.spans import LegKind
+from voiceagent.media.audio_cleaner import NOT_INSTALLED
+from voiceagent.media.leg import InboundFrame, Leg
+from voiceagent.realtime.settings import NoiseReduction
+from voiceagent.settings.agent import AgentConfig, TurnSettings
 from voiceagent.stt.engine import SttEngine
 from voiceagent.stt.stream import UtteranceTranscriber
 from voiceagent.turn_taking.patience import ExpectedValue
@@ -390,3 +397,22 @@ def refusal_of(admitted: Admitted) -> ev.Refusal | None:
     """The turn engine's form of a refusal, if the input guard withheld the words."""
     verdict = admitted.verdict
     return ev.Refusal(verdict.rule, verdict.line) if verdict.blocked else None
+
+
+def clean(leg: Leg, agent: AgentConfig) -> NoiseReduction:
+    """Remove echo and noise from the leg's audio as the operator set it for its kind, and set the loudness of the agent's
+    voice on a telephone. Returns what the client may ask for."""
+    cleaning = agent.media.cleaning(leg.kind)
+    leg.cleaner.use(cleaning)
+    if leg.kind is LegKind.TELEPHONE and agent.telephony.gain_db:
+        leg.playout.limiter = Limiter(agent.telephony.gain_db)
+    return NoiseReduction(cleaning.noise_suppression, "" if voice_processing.is_installed() else NOT_INSTALLED)
+
+
+async def reduce_noise(leg: Leg, *, wanted: bool | None) -> None:
+    """The client asks for noise suppression, or for none. None: it has not changed its mind."""
+    if wanted is None:
+        return
+    with contextlib.suppress(ImportError):  # the cleaner tells, and leaves the audio as it comes
+        await asyncio.to_thread(voice_processing.load)
+    leg.cleaner.use(msgspec.structs.replace(leg.cleaner.settings, noise_suppression=wanted))

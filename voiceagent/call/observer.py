@@ -1,12 +1,16 @@
-"""Observers of a call: the metrics, the store, the event log. They decide nothing and carry nothing out; a `CallFeature` does."""
+"""Observers and features of a call. Observers are the metrics, the store and the event log: they decide nothing and carry
+nothing out. A feature is an observer that also takes part. It begins with the call, runs tasks of the call, and carries out
+actions of the turn engine beside the call's own parts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from voiceagent.call.scope import EngineName
+from voiceagent.call.scope import CallTasks, EngineName
 from voiceagent.conversation.actions import Action
 from voiceagent.conversation.events import Event
+from voiceagent.conversation.state import State
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.spans import TurnReport
 
@@ -71,3 +75,38 @@ class Observers(CallObserver):
         """Tell each of them."""
         for observer in self.each:
             observer.event_refused()
+
+
+class RunningCall(Protocol):
+    """A call, to its features."""
+
+    call_id: str
+    state: State
+    tasks: CallTasks
+    """They end with the call."""
+
+    def feed(self, event: Event) -> None:
+        """Take an event."""
+        ...
+
+    def tell_key(self, key: str) -> None:
+        """Tell the clients which key the caller pressed."""
+        ...
+
+    async def admit(self, event: Event) -> Event:
+        """The event as the input guard lets it through, with what documents say about it."""
+        ...
+
+    def now_ms(self) -> float:
+        """The time on the call's clock."""
+        ...
+
+
+class CallFeature(CallObserver):
+    """Its methods are called on the event loop's thread and must return at once. Each does nothing unless it is overridden."""
+
+    def begin(self, call: RunningCall) -> None:
+        """The call begins to run."""
+
+    def carry_out(self, action: Action) -> None:
+        """Carry out an action that is the feature's. It is given every action, after the call's own parts."""

@@ -1,19 +1,33 @@
-"""Makes the turn engine's rules from an agent's settings, its tools and its turn judges."""
+"""Makes the turn engine's rules from an agent's settings, its tools and its turn judges, and of what a client changed in its
+session."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
+from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import tokens_of
-from voiceagent.conversation.rules import EndpointingRules, Limits, MemoryRules, Phrases, Rules, SpeculationRules, ToolRule
+from voiceagent.conversation.rules import (
+    EndpointingRules,
+    Limits,
+    MemoryRules,
+    Phrases,
+    Rules,
+    SpeculationRules,
+    ToolRule,
+    TurnRules,
+)
 from voiceagent.errors import ConfigError
 from voiceagent.llm.engine import HistoryLimits
+from voiceagent.realtime.response_settings import reply_rules
+from voiceagent.realtime.settings import ClientSettings, Eagerness, SessionFacts, Truncation, TurnDetection
 from voiceagent.settings import agent as config
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.text_normalization.reading import unmarked
@@ -21,7 +35,7 @@ from voiceagent.tools.end_call import EndCallTool
 from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.turn_judges.judge import TurnJudge
-from voiceagent.turn_taking.endpointing import WITHOUT_JUDGES, EndpointModel
+from voiceagent.turn_taking.endpointing import ENDPOINTING_MANNERS, WITHOUT_JUDGES, EndpointModel, Manner
 from voiceagent.turn_taking.manners import MANNERS
 
 MIN_ROOM_TOKENS = 300
@@ -29,8 +43,8 @@ MIN_ROOM_TOKENS = 300
 NO_LIMITS = HistoryLimits()
 DEFAULTS = Rules()
 MAX_FILE_BYTES = 100_000
-FIXED_EAGER_MS = 200
-"""With a fixed endpointing delay: the silence after which a speculative reply begins."""
+EAGER_MS = 200.0
+"""The silence after which a speculative reply begins, where a fixed one ends the turn."""
 
 
 def rules_of(
@@ -141,7 +155,7 @@ def _endpointing(agent: AgentConfig, judges: Sequence[TurnJudge]) -> Endpointing
 
 
 def _fixed_endpointing(delay_ms: float) -> EndpointingRules:
-    return EndpointingRules(min_delay_ms=min(FIXED_EAGER_MS, delay_ms), max_delay_ms=delay_ms)
+    return EndpointingRules(min_delay_ms=min(EAGER_MS, delay_ms), max_delay_ms=float(delay_ms))
 
 
 def _leg_rule(tool: Tool) -> ToolRule:
@@ -164,7 +178,7 @@ def endpointing_of(agent: AgentConfig, judges: Sequence[TurnJudge] = ()) -> Endp
         own = named if all(named.weights.get(judge.name) for judge in judges) else own
     if own is None:
         return EndpointModel(risk=risk)
-    return own if agent.turn.manner is None else replace(own, risk=risk)
+    return own if agent.turn.manner is None else dataclasses.replace(own, risk=risk)
 
 
 @functools.lru_cache(maxsize=16)
@@ -182,3 +196,66 @@ def _read(path: Path) -> EndpointModel:
     if not found.weights or not 0 < found.risk < 1 or found.hesitation_ms <= 0 or found.spread <= 0:
         raise ConfigError(f"turn.endpointing: {path} holds no weights, or a risk or a spread that cannot be; fit them again")
     return found
+
+
+EAGERNESS: dict[Eagerness, Manner] = {"low": "patient", "medium": "balanced", "high": "brisk"}
+
+
+def turn_detection_of(agent: AgentConfig) -> TurnDetection:
+    """The agent's own turn detection, as a client sees it."""
+    fixed_ms = agent.turn.fixed_endpointing_delay_ms
+    return TurnDetection() if fixed_ms is None else TurnDetection(by="silence", silence_ms=round(fixed_ms))
+
+
+def facts_of(
+    agent: AgentConfig, tools: Iterable[str], *, takes_audio: bool, no_forcing: str = "", is_telephone: bool = False
+) -> SessionFacts:
+    """The facts of an agent's sessions. `tools` are the names of those that the server runs; `takes_audio`: audio comes and goes
+    by events; `no_forcing` is the reason why the language model cannot be made to call one."""
+    languages = tuple(agent.spoken_languages)
+    return SessionFacts(
+        "",
+        agent=agent.name,
+        languages=languages,
+        takes_audio=takes_audio,
+        is_telephone=is_telephone,
+        no_forcing=no_forcing,
+        tools=tuple(tools),
+    )
+
+
+def changed_rules(at_ms: float, settings: ClientSettings, agents: Rules) -> ev.SettingsChanged:
+    """The rules of the call; `agents` are those of the agent."""
+    turns = settings.turn_detection
+    return ev.SettingsChanged(
+        at_ms,
+        endpointing=_chosen_endpointing(turns, agents.endpointing),
+        turns=TurnRules(
+            turns.answers and not settings.transcribes_only,
+            turns.interruptible,
+            settings.transcribes_only,
+            float(turns.idle_ms or 0),
+        ),
+        replies=reply_rules(settings),
+        memory=_memory(settings.truncation, agents.memory),
+    )
+
+
+def _chosen_endpointing(turns: TurnDetection, agents: EndpointingRules) -> EndpointingRules:
+    if turns.by == "silence" and turns.silence_ms is not None:
+        return _fixed_endpointing(turns.silence_ms)
+    manner = EAGERNESS.get(turns.eagerness) if turns.by == "meaning" else None
+    if manner is None or agents.model is None:
+        return agents
+    chosen = ENDPOINTING_MANNERS[manner]
+    model = dataclasses.replace(agents.model, risk=chosen.risk)
+    return replace(agents, model=model, min_delay_ms=chosen.min_delay_ms, max_delay_ms=chosen.max_delay_ms)
+
+
+def _memory(truncation: Truncation, agents: MemoryRules) -> MemoryRules:
+    if truncation.kind == "auto":
+        return agents
+    if truncation.kind == "never":
+        return replace(agents, long_history_tokens=0)
+    most = agents.long_history_tokens if truncation.tokens is None else truncation.tokens
+    return replace(agents, kept_share=truncation.ratio, long_history_tokens=most)

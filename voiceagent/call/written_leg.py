@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from typing_extensions import override
 
-from voiceagent.call.feature import CallFeature, RunningCall
+from voiceagent.call.observer import CallFeature, RunningCall
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message, ToolCall

@@ -126,8 +126,7 @@ def settings_changed(step: Step, event: ev.SettingsChanged) -> None:
 def instructions_changed(step: Step, event: ev.InstructionsChanged) -> None:
     """The next generation follows the new instructions. A speculative reply that followed the old ones is cancelled."""
     step.put(rules=replace(step.state.rules, instructions=event.instructions))
-    if step.speculative() is not None:
-        cancel_reply(step, "changed")
+    _prompt_changed(step)
 
 
 # --- edits of the conversation ---------------------------------------------------------------------------------------

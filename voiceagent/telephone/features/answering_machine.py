@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from voiceagent.audio.format import FRAME_MS
 from voiceagent.audio.levels import rms
 from voiceagent.audio.tones import SingleBeep
-from voiceagent.call.feature import RunningCall
+from voiceagent.call.observer import RunningCall
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.actions import Action, ReplyStarted
 from voiceagent.media.leg import InboundFrame, Leg, LegWrapper

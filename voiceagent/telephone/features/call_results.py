@@ -15,7 +15,7 @@ import httpx2
 import msgspec
 
 from voiceagent.addresses import shown
-from voiceagent.call.feature import RunningCall
+from voiceagent.call.observer import RunningCall
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.events import Event

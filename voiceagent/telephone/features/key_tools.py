@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from voiceagent.call.feature import RunningCall
+from voiceagent.call.observer import RunningCall
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.settings.agent import AgentConfig

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from voiceagent.call.feature import CallFeature
+from voiceagent.call.observer import CallFeature
 from voiceagent.media.leg import Leg
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.telephone.messages import CallFacts

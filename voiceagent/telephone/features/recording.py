@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from voiceagent.audio.format import HEARD_HZ, PLAYED_HZ
 from voiceagent.audio.resample import StreamResampler
-from voiceagent.call.feature import RunningCall
+from voiceagent.call.observer import RunningCall
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.actions import Action, ReplyEnded
 from voiceagent.json_types import JsonObject

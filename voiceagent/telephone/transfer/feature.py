@@ -15,7 +15,7 @@ import numpy as np
 
 from voiceagent.audio.format import PLAYED_HZ
 from voiceagent.audio.resample import StreamResampler
-from voiceagent.call.feature import RunningCall
+from voiceagent.call.observer import RunningCall
 from voiceagent.call.scope import AgentParts
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
