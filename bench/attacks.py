@@ -16,7 +16,7 @@ from bench.harness import Figure, at_least, at_most
 from tests.attacks.figures import FILE_VARIABLE
 from tests.attacks.honest import meet, percentile
 from tests.server_process import running_server
-from voiceagent.latency.budget_file import load_budgets
+from voiceagent.latency.budgets import load_budgets
 from voiceagent.latency.spans import Stage
 from voiceagent.resources import default_budgets_file
 

@@ -19,8 +19,7 @@ from voiceagent.audio.levels import VoicedSpan
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.errors import MediaError
-from voiceagent.latency.budget_file import load_budgets
-from voiceagent.latency.budgets import compare, distribution
+from voiceagent.latency.budgets import compare, distribution, load_budgets
 from voiceagent.latency.spans import Stage
 from voiceagent.resources import default_budgets_file
 from voiceagent.store.database import local_store

@@ -21,7 +21,7 @@ from voiceagent.engines import Engines, load_stt
 from voiceagent.errors import EngineError
 from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings, OutputRules
-from voiceagent.latency.budget_file import load_budgets
+from voiceagent.latency.budgets import load_budgets
 from voiceagent.llm.engine import Generated, GeneratedText, HistoryLimits, KvCapacity, ToolSchema, Urgency
 from voiceagent.media.leg import Leg
 from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg

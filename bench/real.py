@@ -15,8 +15,7 @@ from bench.harness import Figure, at_least, at_most, plain
 from bench.peers.comparison import LONG_ANSWERS, QUESTIONS
 from bench.quiet import quiet_machine
 from bench.server import Server, running
-from voiceagent.latency.budget_file import load_budgets
-from voiceagent.latency.budgets import StageLimits, distribution, percentile
+from voiceagent.latency.budgets import StageLimits, distribution, load_budgets, percentile
 from voiceagent.latency.spans import Stage
 from voiceagent.resources import default_budgets_file
 

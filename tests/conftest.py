@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tests.fakes import MakeService, Said, Switchboard
 from voiceagent.engines import load_tts
-from voiceagent.latency.budget_file import load_budgets
+from voiceagent.latency.budgets import load_budgets
 from voiceagent.models.choice import PROFILE_VARIABLE
 from voiceagent.models.registry import profile
 from voiceagent.resources import default_budgets_file

@@ -71,9 +71,8 @@ from voiceagent.telephone.features.recording import Recordings
 from voiceagent.telephone.sip.line import SipService, Trunk
 from voiceagent.telephone.streams.lines import Telephone
 from voiceagent.tools.call_context import CallOrigin
-from voiceagent.tools.call_tools import CallTools
+from voiceagent.tools.call_tools import CallTools, EndCallTool
 from voiceagent.tools.client_mcp import check_allowed
-from voiceagent.tools.end_call import EndCallTool
 from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.tts.spoken_voice import AgentSpeech

@@ -17,7 +17,7 @@ from voiceagent.conversation.state import Phase
 from voiceagent.engines import Engines
 from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings
-from voiceagent.latency.budget_file import load_budgets
+from voiceagent.latency.budgets import load_budgets
 from voiceagent.resources import default_budgets_file
 from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.server.monitoring.observers import Measured

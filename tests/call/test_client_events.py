@@ -16,7 +16,7 @@ from voiceagent.engines import Engines
 from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings
 from voiceagent.json_types import JsonObject
-from voiceagent.latency.budget_file import load_budgets
+from voiceagent.latency.budgets import load_budgets
 from voiceagent.media.audio_cleaner import AudioCleaning
 from voiceagent.media.webrtc.ports import MediaSettings
 from voiceagent.resources import default_budgets_file

@@ -9,8 +9,7 @@ from rich.console import Console
 
 from voiceagent.cli.call_report import waterfall
 from voiceagent.json_types import JsonObject
-from voiceagent.latency.spans import Span, Stage, TurnReport
-from voiceagent.latency.wait import Wait, WaitCause, WaitInterval, split
+from voiceagent.latency.spans import Span, Stage, TurnReport, Wait, WaitCause, WaitInterval, split
 from voiceagent.realtime.turn import turn_measured
 
 LIMITS = {Stage.LLM_TTFT: 100.0, Stage.VOICE_TO_VOICE: 1000.0, Stage.BARGE_IN_STOP: 180.0}

@@ -12,8 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voiceagent.context.documents import PIECE_WORDS, pieces
-from voiceagent.context.index import FORMAT, LOCKED_TIMEOUT_S, MAX_DOCUMENT_BYTES, MAX_TERMS, FolderIndex, terms
+from voiceagent.context.index import (
+    FORMAT,
+    LOCKED_TIMEOUT_S,
+    MAX_DOCUMENT_BYTES,
+    MAX_TERMS,
+    PIECE_WORDS,
+    FolderIndex,
+    pieces,
+    terms,
+)
 from voiceagent.errors import ConfigError
 
 HOTEL = """# Hotel Aurora

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from tests.programs import program
-from voiceagent.latency.budget_file import load_budgets
+from voiceagent.latency.budgets import load_budgets
 from voiceagent.latency.spans import Span, Stage, TurnReport
 from voiceagent.resources import default_budgets_file
 from voiceagent.server.monitoring.metrics import BUCKETS_S, CountsBy, Metrics

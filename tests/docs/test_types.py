@@ -18,7 +18,7 @@ BOUNDARIES = {
     "voiceagent/models/makers.py": "numpy, whose arithmetic has types for known elements only",
     "voiceagent/plugins.py": "functions of other packages",
     "voiceagent/server/http/connection.py": "aiohttp's options",
-    "voiceagent/tools/plain_schema.py": "a client's pattern, which `re` checks",
+    "voiceagent/tools/schemas.py": "a client's pattern, which `re` checks",
 }
 MOST = 2 * len(BOUNDARIES)
 """At each boundary one use, and its import."""

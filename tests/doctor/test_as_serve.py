@@ -165,7 +165,7 @@ def test_an_own_voice_says_which_language_it_speaks(tmp_path: Path) -> None:
 
 
 async def test_the_start_logs_a_line_for_a_foreign_model(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
-    from voiceagent.latency.budget_file import load_budgets
+    from voiceagent.latency.budgets import load_budgets
     from voiceagent.llm.engine import HistoryLimits
     from voiceagent.resources import default_budgets_file
     from voiceagent.tools.toolset import ToolSet

@@ -27,7 +27,7 @@ from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.engines import Engines
 from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings
-from voiceagent.latency.budget_file import load_budgets
+from voiceagent.latency.budgets import load_budgets
 from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema, Urgency
 from voiceagent.media.websocket.websocket_leg import WebSocketLeg
 from voiceagent.realtime import event_allowance

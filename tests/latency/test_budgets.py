@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voiceagent.errors import ConfigError
-from voiceagent.latency.budget_file import load_budgets, parse_budgets
-from voiceagent.latency.budgets import StageLimits, check_turn
+from voiceagent.latency.budgets import StageLimits, check_turn, load_budgets, parse_budgets
 from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
 from voiceagent.models.registry import registry
 from voiceagent.resources import default_budgets_file

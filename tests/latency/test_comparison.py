@@ -1,5 +1,4 @@
-from voiceagent.latency.budget_file import load_budgets
-from voiceagent.latency.budgets import compare
+from voiceagent.latency.budgets import compare, load_budgets
 from voiceagent.latency.spans import Span, Stage, TurnReport
 from voiceagent.resources import default_budgets_file
 

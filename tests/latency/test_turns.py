@@ -5,9 +5,8 @@ from __future__ import annotations
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.rules import EndpointingRules, Rules
-from voiceagent.latency.spans import LegKind, Stage, TurnReport
+from voiceagent.latency.spans import LegKind, Stage, TurnReport, WaitCause
 from voiceagent.latency.turns import TurnMeter
-from voiceagent.latency.wait import WaitCause
 from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.pause import Prosody
 

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.rules import EndpointingRules, Phrases, Rules
-from voiceagent.latency.spans import TurnReport
+from voiceagent.latency.spans import Contribution, TurnReport, Wait, WaitCause, WaitInterval, split
 from voiceagent.latency.turns import TurnMeter
-from voiceagent.latency.wait import Contribution, Wait, WaitCause, WaitInterval, split
 from voiceagent.simulation.run import simulate_one
 from voiceagent.turn_taking.endpointing import EndpointModel
 

@@ -256,7 +256,7 @@ def test_the_environment_goes_before_the_file() -> None:
 
 
 def test_fewer_ports_than_calls_are_told_at_the_start(caplog: pytest.LogCaptureFixture) -> None:
-    from voiceagent.latency.budget_file import load_budgets
+    from voiceagent.latency.budgets import load_budgets
     from voiceagent.resources import default_budgets_file
 
     agent = AgentConfig(profile="embedded", media=MediaSettings(ports="40000-40003"))

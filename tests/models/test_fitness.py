@@ -10,7 +10,7 @@ import pytest
 
 from bench.bundled.lm import demo_tools
 from models.train import lm_replies
-from voiceagent.context.settings import ContextEntry
+from voiceagent.context.sources import ContextEntry
 from voiceagent.models.fitness import unfit
 from voiceagent.models.registry import registry
 from voiceagent.resources import demo_agent_file

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from voiceagent.agent_service import AgentService
-from voiceagent.latency.budget_file import load_budgets
+from voiceagent.latency.budgets import load_budgets
 from voiceagent.resources import default_budgets_file, demo_agent_file
 from voiceagent.settings.agent import load_agent
 

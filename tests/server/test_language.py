@@ -10,7 +10,7 @@ import pytest
 from voiceagent.agent_service import AgentService
 from voiceagent.engines import Engines, load_engines
 from voiceagent.errors import ConfigError
-from voiceagent.latency.budget_file import load_budgets
+from voiceagent.latency.budgets import load_budgets
 from voiceagent.models.registry import Profile, Registry
 from voiceagent.resources import default_budgets_file
 from voiceagent.settings.agent import AgentConfig, EngineOptions, load_agent

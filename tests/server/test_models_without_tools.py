@@ -10,7 +10,7 @@ import pytest
 
 from voiceagent.agent_service import AgentService
 from voiceagent.errors import ModelError
-from voiceagent.latency.budget_file import load_budgets
+from voiceagent.latency.budgets import load_budgets
 from voiceagent.models.registry import resolve
 from voiceagent.resources import default_budgets_file, demo_agent_file
 from voiceagent.settings.agent import LlmSettings, load_agent

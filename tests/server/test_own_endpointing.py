@@ -8,7 +8,7 @@ import pytest
 
 from voiceagent.agent_service import AgentService
 from voiceagent.errors import ConfigError
-from voiceagent.latency.budget_file import load_budgets
+from voiceagent.latency.budgets import load_budgets
 from voiceagent.resources import default_budgets_file
 from voiceagent.settings.agent import AgentConfig, TurnSettings
 

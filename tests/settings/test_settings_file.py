@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from voiceagent.errors import ConfigError
-from voiceagent.latency.budget_file import load_budgets
+from voiceagent.latency.budgets import load_budgets
 from voiceagent.models.registry import registry, with_own
 from voiceagent.settings.agent import load_agent
 from voiceagent.settings_file import did_you_mean

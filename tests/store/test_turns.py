@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
-from voiceagent.latency.wait import Contribution, Wait, WaitCause
+from voiceagent.latency.spans import Contribution, LegKind, Span, Stage, TurnReport, Wait, WaitCause
 from voiceagent.store.database import StoreAddress, StoreError, local_store
 from voiceagent.store.schema import reading
 from voiceagent.store.turns import MAX_TURNS, TurnStore, read_turns

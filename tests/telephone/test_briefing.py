@@ -16,7 +16,7 @@ from voiceagent.engines import Engines
 from voiceagent.errors import EngineError
 from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings, OutputRules
-from voiceagent.latency.budget_file import load_budgets
+from voiceagent.latency.budgets import load_budgets
 from voiceagent.llm.servers.openai import OpenAiEngine, OpenAiOptions
 from voiceagent.media.playout import Playout
 from voiceagent.resources import default_budgets_file

@@ -21,7 +21,7 @@ from tests.tools.kitchen import COMMAND
 from voiceagent.errors import ConfigError
 from voiceagent.tools import CallContext, tool
 from voiceagent.tools.call_context import RecordedRequests
-from voiceagent.tools.end_call import EndCallTool
+from voiceagent.tools.call_tools import EndCallTool
 from voiceagent.tools.settings import McpSettings, ToolEntry, WebhookSettings
 from voiceagent.tools.toolset import ToolSet
 

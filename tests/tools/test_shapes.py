@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import pytest
 
 from voiceagent.tools import Digits, Email, Phone, Spelled, tool
-from voiceagent.tools.shapes import shapes
+from voiceagent.tools.schemas import shapes
 from voiceagent.turn_taking.patience import ValueShape
 
 

@@ -9,7 +9,7 @@ import aiohttp
 from bench.vllm_server import BLOCK_TOKENS, CONTEXT_TOKENS, CPU_ENVIRONMENT, VllmServer
 from voiceagent.capacity.plan import Accelerator, Behaviour, Machine, SpeechCost, plan
 from voiceagent.capacity.shape import find_model, kv_bits
-from voiceagent.latency.budget_file import load_budgets
+from voiceagent.latency.budgets import load_budgets
 from voiceagent.llm.servers.openai import OpenAiEngine
 from voiceagent.resources import bundled_models_dir, default_budgets_file
 from voiceagent.server.calls.admission import Admission

@@ -31,7 +31,7 @@ from voiceagent.realtime.settings import ClientSettings, Eagerness, SessionFacts
 from voiceagent.settings import agent as config
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.text_normalization.reading import unmarked
-from voiceagent.tools.end_call import EndCallTool
+from voiceagent.tools.call_tools import EndCallTool
 from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.turn_judges.judge import TurnJudge

@@ -18,7 +18,7 @@ from voiceagent.client.turns import HeardTurn
 from voiceagent.client.voices import ChosenVoice
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
-from voiceagent.latency.wait import WaitCause
+from voiceagent.latency.spans import WaitCause
 
 WIDTH = 32
 

@@ -23,7 +23,7 @@ from voiceagent.capacity.plan import (
 from voiceagent.capacity.plan import plan as make_plan
 from voiceagent.capacity.shape import WEIGHT_BITS, FoundModel, find_model, known_models
 from voiceagent.cli.tables import plain_table, show
-from voiceagent.latency.budget_file import load_budgets
+from voiceagent.latency.budgets import load_budgets
 from voiceagent.models.registry import Profile, registry
 from voiceagent.models.registry import profile as find_profile
 from voiceagent.resources import default_budgets_file

@@ -10,10 +10,8 @@ import click
 from rich.table import Table
 
 from voiceagent.cli.tables import plain_table, show
-from voiceagent.latency.budget_file import load_budgets
-from voiceagent.latency.budgets import StageComparison, compare
-from voiceagent.latency.spans import LegKind, TurnReport
-from voiceagent.latency.wait import Wait, WaitCause
+from voiceagent.latency.budgets import StageComparison, compare, load_budgets
+from voiceagent.latency.spans import LegKind, TurnReport, Wait, WaitCause
 from voiceagent.resources import default_budgets_file
 from voiceagent.settings.agent import store_address
 from voiceagent.settings_file import did_you_mean

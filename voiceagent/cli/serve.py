@@ -13,7 +13,7 @@ import msgspec
 from voiceagent import logs
 from voiceagent.agent_service import AgentService
 from voiceagent.errors import ModelError
-from voiceagent.latency.budget_file import load_budgets
+from voiceagent.latency.budgets import load_budgets
 from voiceagent.models.choice import AUTO, choose_profile, profile_of, registry_of, wanted_profile, with_own_models
 from voiceagent.models.registry import Registry
 from voiceagent.resources import default_budgets_file, demo_agent_file

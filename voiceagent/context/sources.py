@@ -1,6 +1,6 @@
-"""Sources of context, shared by all calls. A source is asked with the caller's words and yields chunks as it finds them. The
-built-in source is the folder; a plugin is a function `create(options, base_dir) -> Source` under the entry point
-`voiceagent.context`."""
+"""Sources of context, shared by all calls, and their entries under `context:` in agent.yaml. A source is asked with the
+caller's words and yields chunks as it finds them. The built-in source is the folder; a plugin is a function `create(options,
+base_dir) -> Source` under the entry point `voiceagent.context`."""
 
 from __future__ import annotations
 
@@ -10,16 +10,43 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Annotated, Protocol, TypeVar
 
+import msgspec
 from typing_extensions import override
 
 from voiceagent.context.index import ContextError, FolderIndex, index_file
-from voiceagent.context.settings import ContextEntry
 from voiceagent.conversation.history import Chunk
 from voiceagent.plugins import load_plugin
 
 log = logging.getLogger(__name__)
+
+
+class ContextEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One source: a folder, or a plugin by its name."""
+
+    folder: str = ""
+    """A folder of documents to index; relative to agent.yaml."""
+    source: str = ""
+    """A plugin: an entry point of the group `voiceagent.context`."""
+    options: dict[str, object] = {}
+    """Options for the plugin."""
+    chunks: Annotated[int, msgspec.Meta(ge=1, le=20)] = 3
+    """The most chunks that one query takes from it."""
+    deadline_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 500
+    """Chunks that it has not found by then are not waited for."""
+
+    def __post_init__(self) -> None:
+        if bool(self.folder) == bool(self.source):
+            raise ValueError("an entry of `context` names either `folder` or `source`")
+        if self.folder and self.options:
+            raise ValueError("options go with `source`; a folder has none")
+
+    @property
+    def label(self) -> str:
+        """Its name in messages."""
+        return self.folder or self.source
+
 
 _Found = TypeVar("_Found")
 

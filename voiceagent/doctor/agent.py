@@ -14,7 +14,7 @@ from voiceagent.audio.voice_processing import EXTRA, PACKAGE, is_installed
 from voiceagent.doctor.finding import Check, Found, Served
 from voiceagent.engines import load_llm
 from voiceagent.errors import EngineError
-from voiceagent.latency.budget_file import load_budgets
+from voiceagent.latency.budgets import load_budgets
 from voiceagent.llm.engine import LlmEngine, check
 from voiceagent.media.audio_cleaner import check_cleaning
 from voiceagent.media.webrtc.ice import IceServers

@@ -1,14 +1,22 @@
-"""Latency budgets: the limits on every stage's percentiles, per profile, and the check of one live turn against them.
-`latency.budget_file` reads them from `latency_budgets.yaml`."""
+"""Latency budgets: the limits on every stage's percentiles, per profile, the check of one live turn against them, and the
+reader of `latency_budgets.yaml`: a mapping of profiles to stages to percentiles, each limit a number with its unit. A profile
+may extend one above it, or a shipped one, and then names only what differs. `profile/leg` does the same for the calls of a leg.
+Nothing is guessed: each mistake is a ConfigError that names the file, the line and what was expected there."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
 
 from voiceagent.errors import ConfigError
-from voiceagent.latency.spans import LegKind, Stage, TurnReport
+from voiceagent.latency.spans import CRITICAL_PATH, LegKind, Stage, TurnReport
+from voiceagent.resources import default_budgets_file
+from voiceagent.settings_file import compose, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +139,176 @@ def compare(reports: Iterable[TurnReport], limits: Mapping[Stage, StageLimits]) 
         StageComparison(stage, distribution(measured_ms[stage]) if stage in measured_ms else None, limits[stage])
         for stage in Stage
     )
+
+
+EXTENDS = "extends"
+"""The key that names the profile whose limits fill in the missing ones."""
+MAX_FILE_BYTES = 256 * 1024
+MAX_LIMIT_MS = 3_600_000.0
+PERCENTILES = ("p50", "p95", "p99")
+_QUANTITY = re.compile(r"(?P<number>\d{1,9}(?:\.\d{1,9})?)\s*(?P<unit>[^\W\d]*)", re.ASCII)
+_UNIT_MS = {"ms": 1.0, "s": 1000.0}
+_PROFILE = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+
+
+def load_budgets(path: Path) -> Budgets:
+    """Read and check a budgets file; the shipped profiles are known as well as its own. Raises ConfigError, and nothing else,
+    whatever the file holds."""
+    shipped = default_budgets_file()
+    base = {} if path == shipped else load_budgets(shipped).profiles
+    return parse_budgets(_read(path), str(path), base)
+
+
+def parse_budgets(text: str, source: str, base: Mapping[str, Mapping[Stage, StageLimits]] | None = None) -> Budgets:
+    """Check the YAML `text` of a budgets file; `source` is its name in messages, `base` are profiles known besides its own.
+    Raises ConfigError, and nothing else."""
+    root = compose(text, source)
+    if root is None:
+        raise ConfigError(f"{source}:1: is empty; expected profiles with their stages' limits")
+    known = dict(base or {})
+    reader = _Reader(source, known)
+    for name, key, value in reader.entries(root, "profiles"):
+        limits = reader.profile(name, key, value)
+        for former in [former for former in known if former.startswith(f"{name}/")]:
+            del known[former]  # of a shipped profile that is replaced here
+        known[name] = limits
+    if not root.value:
+        raise ConfigError(f"{source}:1: names no profile, expected one such as `embedded:` with its stages' limits")
+    return Budgets(source, known)
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"{path}: cannot be read ({reason}); give --budgets a readable YAML file") from error
+    if len(data) > MAX_FILE_BYTES:
+        raise ConfigError(f"{path}: is larger than {MAX_FILE_BYTES // 1024} kB; expected a small YAML file of latency budgets")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{path}:{line}: is not UTF-8 text; expected a YAML file of latency budgets") from error
+
+
+class _Reader:
+    """Walks the YAML nodes, which know their lines. `known` are the profiles that another may extend."""
+
+    def __init__(self, source: str, known: Mapping[str, Mapping[Stage, StageLimits]]) -> None:
+        self._source = source
+        self._known = known
+
+    def _error(self, node: yaml.Node, message: str) -> ConfigError:
+        return ConfigError(f"{self._source}:{node.start_mark.line + 1}: {message}")
+
+    def entries(self, node: yaml.Node, what: str) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
+        """The keys of a mapping as (text, key node, value node), each once."""
+        if not isinstance(node, yaml.MappingNode):
+            raise self._error(node, f"expected a mapping of {what}, found {_found(node)}")
+        seen: dict[str, int] = {}
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise self._error(key, f"expected the name of one of the {what}, found {_found(key)}")
+            name = str(key.value)
+            if name in seen:
+                raise self._error(key, f"{_shown(name)} stands here twice (first in line {seen[name]}); keep one")
+            seen[name] = key.start_mark.line + 1
+            yield name, key, value
+
+    def profile(self, name: str, key: yaml.Node, node: yaml.Node) -> dict[Stage, StageLimits]:
+        """The limits of one profile, complete and consistent."""
+        limits = self._of_all_legs(name, key)
+        keys = dict.fromkeys(limits, key)
+        for stage_name, stage_key, value in self.entries(node, "stages"):
+            if stage_name == EXTENDS:
+                extended = self._extended(name, value)
+                keys = dict.fromkeys(extended, stage_key) | keys
+                limits = {**extended, **limits}
+                continue
+            try:
+                stage = Stage(stage_name)
+            except ValueError as error:
+                known = ", ".join(Stage)
+                near = did_you_mean(stage_name, (*Stage, EXTENDS))
+                raise self._error(
+                    stage_key, f"{name}: unknown stage {_shown(stage_name)}, expected one of {known}{near}"
+                ) from error
+            limits[stage] = self._limits(f"{name}.{stage}", stage_key, value)
+            keys[stage] = stage_key
+        missing = [stage for stage in Stage if stage not in limits]
+        if missing:
+            raise self._error(
+                key, f"{name}: has no limits for {', '.join(missing)}; every stage needs them, here or by `extends:`"
+            )
+        path_ms = sum(limits[stage].p50_ms for stage in CRITICAL_PATH)
+        whole_ms = limits[Stage.VOICE_TO_VOICE].p50_ms
+        if path_ms > whole_ms:
+            raise self._error(
+                keys[Stage.VOICE_TO_VOICE],
+                f"{name}: the parts do not fit the whole: the p50 of {' + '.join(CRITICAL_PATH)} add up to {path_ms:g} ms, "
+                f"voice_to_voice p50 is {whole_ms:g} ms; raise the whole or lower a part",
+            )
+        return limits
+
+    def _of_all_legs(self, name: str, key: yaml.Node) -> dict[Stage, StageLimits]:
+        """The limits of the profile where `name` is a profile and a leg; else none. Raises ConfigError for an invalid name."""
+        profile, slash, leg = name.partition("/")
+        if not _PROFILE.fullmatch(profile):
+            raise self._error(key, f"profile {_shown(name)} is not a name; expected small letters, digits, - and _")
+        if not slash:
+            return {}
+        if leg not in tuple(LegKind):
+            raise self._error(key, f"{_shown(name)}: unknown leg {_shown(leg)}, expected one of {', '.join(LegKind)}")
+        if profile not in self._known:
+            raise self._error(key, f"{_shown(name)}: profile {_shown(profile)} does not stand above; write its limits first")
+        return dict(self._known[profile])
+
+    def _extended(self, name: str, node: yaml.Node) -> Mapping[Stage, StageLimits]:
+        wanted = str(node.value) if isinstance(node, yaml.ScalarNode) else ""
+        if wanted not in self._known:
+            known = ", ".join(self._known) or "no other"
+            raise self._error(node, f"{name}: cannot extend {_found(node)}; expected a profile that stands above: {known}")
+        return self._known[wanted]
+
+    def _limits(self, what: str, key: yaml.Node, node: yaml.Node) -> StageLimits:
+        found: dict[str, float] = {}
+        for name, name_key, value in self.entries(node, f"percentiles of {what}"):
+            if name not in PERCENTILES:
+                raise self._error(name_key, f"{what}: unknown percentile {_shown(name)}, expected p50, p95 and p99")
+            found[name] = self._quantity_ms(f"{what}.{name}", value)
+            below = [lower for lower in PERCENTILES if lower in found and lower < name and found[lower] > found[name]]
+            above = [upper for upper in PERCENTILES if upper in found and upper > name and found[upper] < found[name]]
+            if below or above:
+                raise self._error(value, f"{what}: the percentiles decrease; expected p50 ≤ p95 ≤ p99")
+        missing = [name for name in PERCENTILES if name not in found]
+        if missing:
+            raise self._error(key, f"{what}: has no {', '.join(missing)}; expected p50, p95 and p99")
+        return StageLimits(found["p50"], found["p95"], found["p99"])
+
+    def _quantity_ms(self, what: str, node: yaml.Node) -> float:
+        if not isinstance(node, yaml.ScalarNode):
+            raise self._error(node, f"{what}: expected a time with its unit such as 120 ms, found {_found(node)}")
+        text = str(node.value).strip()
+        match = _QUANTITY.fullmatch(text)
+        if match is None:
+            raise self._error(node, f"{what}: {_shown(text)} is not a time; expected a number with its unit such as 120 ms")
+        if not match["unit"]:
+            raise self._error(node, f"{what}: {text} has no unit; write {text} ms or {text} s")
+        if match["unit"] not in _UNIT_MS:
+            raise self._error(node, f"{what}: unknown unit {_shown(match['unit'])}, expected ms or s")
+        value_ms = float(match["number"]) * _UNIT_MS[match["unit"]]
+        if not 0 < value_ms <= MAX_LIMIT_MS:
+            raise self._error(node, f"{what}: {text} is out of range; expected more than 0 ms, at most {MAX_LIMIT_MS / 1000:g} s")
+        return value_ms
+
+
+def _found(node: yaml.Node) -> str:
+    if isinstance(node, yaml.ScalarNode):
+        return _shown(str(node.value)) if str(node.value).strip() else "nothing"
+    return "a mapping" if isinstance(node, yaml.MappingNode) else "a list"
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:40] + "…")

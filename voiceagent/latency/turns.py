@@ -1,18 +1,129 @@
-"""Measures turns: watches the events and actions of a call and reports, when a reply has ended, where its turn's time went. Pure:
-it reads the times inside the events, so a recorded call gives the same measurement again."""
+"""Measures turns: watches the events and actions of a call and reports, when a reply has ended, where its turn's time went. The
+caller's wait begins with the end of the speech that a reply answers, or with the request for a reply to what was typed. An
+interruption begins with the onset of the speech over the reply. Pure: it reads the times inside the events, so a recorded call
+gives the same measurement again."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.latency.asking import Asked, Asking
-from voiceagent.latency.interruption import InterruptingSpeech
-from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
-from voiceagent.latency.wait import Wait, WaitCause, WaitInterval, split
+from voiceagent.conversation.silence import SILENCE
+from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport, Wait, WaitCause, WaitInterval, split
+
+_BEGIN_BY_SPEECH = (ev.Endpoint, ev.Transcript, ev.FinalTranscript, ev.TimerFired, ev.PlayoutStopped)
+"""The events at which a reply to speech begins: its words are known, they are late, or the reply before it has settled."""
+_BEGIN_BY_REQUEST = (ev.ReplyRequested, ev.PlayoutStopped)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request that a reply answers."""
+
+    at_ms: float
+    typed: bool = False
+
+
+class Asking:
+    """Finds since when a caller waits for an answer. Speech that gets none (a cough, an "mm-hm") leaves nothing behind for a
+    later reply to be timed from."""
+
+    def __init__(self) -> None:
+        self.pending: Asked | None = None
+        """The request that waits for an answer that has not begun."""
+        self._live: int | None = None
+        """The reply that is being said or prepared for a committed turn."""
+
+    def observe(self, event: ev.Event, actions: Sequence[act.Action]) -> Asked | None:
+        """Returns what the reply answers that began with this event; None if none began, or if nobody asked for it."""
+        match event:
+            case ev.Endpoint():
+                self.pending = Asked(event.speech_end_ms)
+            case ev.ReplyRequested() if actions:
+                self.pending = Asked(event.at_ms, typed=True)
+        if self._carried_on(actions):
+            self.pending = None
+        answered = None
+        for action in actions:
+            match action:
+                case act.ReplyStarted():
+                    if action.turn > 0 and isinstance(event, self._beginnings()):
+                        answered = self.pending
+                    self.pending, self._live = None, action.reply_id
+                case act.CancelReply() | act.ReplyEnded() if action.reply_id == self._live:
+                    self._live = None
+                case act.SetTimer() if action.name == SILENCE:  # the agent waits for the caller again
+                    self.pending = None
+        return answered
+
+    def _beginnings(self) -> tuple[type[ev.Event], ...]:
+        return _BEGIN_BY_REQUEST if self.pending is not None and self.pending.typed else _BEGIN_BY_SPEECH
+
+    def _carried_on(self, actions: Sequence[act.Action]) -> bool:
+        """True when these actions show that the agent kept the floor: an utterance is over, and the reply goes on."""
+        over = any(isinstance(action, act.CallerFinal) for action in actions)
+        return over and self._live is not None and not any(isinstance(action, act.CancelReply) for action in actions)
+
+
+SAME_INTERRUPTION_MS = 1000.0
+"""Speech over a reply that begins this soon after other speech over it belongs to the same interruption."""
+MAX_UTTERANCES = 8
+"""The onsets that are kept: an utterance may be committed after later ones have begun."""
+
+
+@dataclass(slots=True)
+class _Overlap:
+    """The first speech over the live reply of what may become an interruption."""
+
+    utterance_id: int
+    onset_ms: float
+    end_ms: float
+
+
+class InterruptingSpeech:
+    """Finds the onset of the speech that interrupted a reply. A typed message, a key or the client's request to stop does not
+    pass the voice detector, so it does not measure how fast the agent falls silent."""
+
+    def __init__(self) -> None:
+        self._onsets_ms: dict[int, float] = {}
+        self._overlap: _Overlap | None = None
+
+    def observe(self, event: ev.Event, *, over_reply: bool) -> None:
+        """Take an event; `over_reply` says whether a reply is being heard."""
+        match event:
+            case ev.SpeechStarted():
+                self._started(event)
+            case ev.SpeechPaused() if over_reply:
+                if self._overlap is None:
+                    onset_ms = self._onsets_ms.get(event.utterance_id, event.speech_end_ms)
+                    self._overlap = _Overlap(event.utterance_id, onset_ms, event.speech_end_ms)
+                elif self._overlap.utterance_id == event.utterance_id:
+                    self._overlap.end_ms = event.speech_end_ms
+
+    def _started(self, event: ev.SpeechStarted) -> None:
+        overlap = self._overlap
+        if overlap is not None and event.onset_ms - overlap.end_ms >= SAME_INTERRUPTION_MS:
+            overlap = self._overlap = None
+        self._onsets_ms[event.utterance_id] = event.onset_ms if overlap is None else overlap.onset_ms
+        while len(self._onsets_ms) > MAX_UTTERANCES:
+            del self._onsets_ms[next(iter(self._onsets_ms))]
+
+    def reply_is_heard(self) -> None:
+        """The first frame of a reply was sent. Earlier speech was not over it."""
+        self._overlap = None
+
+    def onset_ms(self, event: ev.Event) -> float | None:
+        """The onset of the interruption that made `event` cancel a reply; None if no speech did."""
+        match event:
+            case ev.Transcript() | ev.FinalTranscript() | ev.Endpoint() | ev.OverlapHeard() | ev.SpeechPaused():
+                return self._onsets_ms.get(event.utterance_id)
+            case ev.SpeechStarted() | ev.TimerFired():  # the timers of speech over a reply, and of words that are late
+                return next(reversed(self._onsets_ms.values()), None)
+        return None
+
 
 MAX_SPANS = 200
 """The most spans of the caller's speech, and of a reply."""

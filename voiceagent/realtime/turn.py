@@ -6,8 +6,7 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from voiceagent.latency.spans import Stage, TurnReport
-from voiceagent.latency.wait import Wait
+from voiceagent.latency.spans import Stage, TurnReport, Wait
 from voiceagent.realtime.server_events import ServerEvent
 
 MAX_SPANS = 200

@@ -12,13 +12,12 @@ from typing import Annotated, Literal
 import msgspec
 
 from voiceagent.addresses import check_address
-from voiceagent.context.settings import ContextEntry
+from voiceagent.context.sources import ContextEntry
 from voiceagent.conversation.rules import Rules
 from voiceagent.guard.settings import GuardSettings
 from voiceagent.media.webrtc.ice import IceSettings
 from voiceagent.media.webrtc.ports import MediaSettings
 from voiceagent.redaction import keep_secrets_of
-from voiceagent.settings.http import HttpSettings
 from voiceagent.settings.telephone import TelephonySettings
 from voiceagent.settings_file import SettingsFile
 from voiceagent.store.database import VARIABLE, StoreAddress, chosen_store
@@ -26,6 +25,20 @@ from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.settings import ToolEntry
 from voiceagent.turn_taking.endpointing import ENDPOINTING_MANNERS, EndpointingManner, Manner
 from voiceagent.turn_taking.spoken_language import AUTO, agents_languages, check_languages
+
+
+class HttpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The server for clients that speak HTTP."""
+
+    allowed_origins: Annotated[tuple[str, ...], msgspec.Meta(max_length=256)] = ()
+    """Origins whose pages may call, such as `https://shop.example`, or `*` for any. The server's own page always may."""
+    client_mcp_servers: Annotated[tuple[str, ...], msgspec.Meta(max_length=64)] = ()
+    """MCP servers that a client may name in its session: addresses, or origins for any address there. Without: none."""
+    tls_cert: str = ""
+    """A PEM file with the certificate and those between it and the root (relative to this file); empty: HTTP, without TLS."""
+    tls_key: str = ""
+    """The PEM file of its private key; empty: the file of the certificate holds it, too."""
+
 
 Tokens = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
-from voiceagent.latency.wait import Contribution, Wait, WaitCause
+from voiceagent.latency.spans import Contribution, LegKind, Span, Stage, TurnReport, Wait, WaitCause
 from voiceagent.store.database import Database, Row, StoreAddress, StoreError, Value
 from voiceagent.store.schema import matching, reading, several
 from voiceagent.store.writer import Statement, StoreWriter

@@ -45,7 +45,10 @@ class KeyEvent:
 
 
 class KeyPress:
-    """Grows by what `add` takes. `holds` decides by what has arrived so far."""
+    """One press of a key, as far as its packets have arrived (RFC 4733 §2.3, §2.5.1). By the standard all packets of a press
+    have one timestamp, and a press of more than 8 s is cut into segments. Some senders give each packet a timestamp of its
+    own. Then the sequence, the duration, the marker and the release distinguish presses. The press grows by what `add` takes.
+    `holds` decides by what has arrived so far whether another packet is part of it."""
 
     def __init__(self, packet: KeyEvent, *, changes_stamp: bool = False) -> None:
         """`changes_stamp` is what is known of the sender."""

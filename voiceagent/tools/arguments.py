@@ -15,7 +15,7 @@ from jsonschema.validators import extend
 from typing_extensions import override
 
 from voiceagent.json_types import JsonObject
-from voiceagent.tools.plain_schema import Room, plain, short
+from voiceagent.tools.schemas import Room, plain, short
 from voiceagent.tools.tool import Tool, ToolError, ToolPolicy, json_object
 
 LOOP_CHECKS = 120

@@ -1,5 +1,6 @@
 """The tools of one call: the agent's, those that belong to its leg, and those that this call's client offers and runs itself. A
-leg's or a client's tool never takes the name of one of the agent's, and a client's is always taken to leave something behind."""
+leg's or a client's tool never takes the name of one of the agent's, and a client's is always taken to leave something behind.
+`end_call` is the tool with which the language model ends the call."""
 
 from __future__ import annotations
 
@@ -7,17 +8,20 @@ import asyncio
 import json
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from voiceagent.errors import ProtocolError
 from voiceagent.json_types import JsonObject
 from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
 from voiceagent.tools.call_context import CallContext
 from voiceagent.tools.client_mcp import MAX_SERVERS, Approval, ApprovedTool, ClientMcpServer, read_entry
-from voiceagent.tools.plain_schema import Room
 from voiceagent.tools.runner import ToolOutcome
+from voiceagent.tools.schemas import Room
 from voiceagent.tools.tool import NAME, RunScope, Tool, ToolError, ToolPolicy
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.untrusted_json import read_loose_json
 
+END_CALL = "end_call"
 MAX_CLIENT_TOOLS = 32
 MAX_AT_CLIENT = 8
 """Most runs that a client is asked for at a time. A client that never answers must not take the places of other calls' tools."""
@@ -247,3 +251,18 @@ class _AtTheClient(SchemaTool):
             return read_loose_json(output)
         except ValueError:
             return output
+
+
+class EndCallTool(SchemaTool):
+    """`end_call`. The turn engine runs it: it knows whether the goodbye was heard, and whether the caller objects to it. Its
+    policy is that of a tool with an effect, so it never runs for words that ask for nothing."""
+
+    def __init__(self, description: str, reason: str) -> None:
+        """`reason` describes its argument to the language model."""
+        schema = {"type": "object", "properties": {"reason": {"type": "string", "maxLength": 300, "description": reason}}}
+        super().__init__(END_CALL, description, ToolPolicy("external"), ArgumentSchema(schema))
+
+    @override
+    async def run(self, given: dict[str, object], scope: RunScope) -> object:
+        scope.call.end(str(given.get("reason") or ""))
+        return {"status": "ending"}

@@ -1,21 +1,37 @@
-"""An MCP server as a source of tools. It is connected once and kept connected; its tools are read when it connects and whenever
-it reports a change. While it is away its tools stay, and answer with one readable sentence."""
+"""An MCP server as a source of tools: a program, over its standard input and output, or an address, by streamable HTTP. It is
+connected once and kept connected; its tools are read when it connects and whenever it reports a change. The end of the connection
+is noticed at once, and not only by the next call. While the server is away its tools stay, and answer with one readable
+sentence."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import re
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, cast
 
 import anyio
+import httpx2
 from mcp import MCPError
 from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
-from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, REQUEST_TIMEOUT, Implementation, ToolListChangedNotification
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    CONNECTION_CLOSED,
+    INVALID_REQUEST,
+    REQUEST_TIMEOUT,
+    CallToolResult,
+    Implementation,
+    TextContent,
+    ToolListChangedNotification,
+)
 from mcp_types import Tool as McpToolDescription
 
 from voiceagent import __version__
@@ -24,17 +40,88 @@ from voiceagent.json_types import JsonObject
 from voiceagent.task_owner import TaskOwner
 from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
 from voiceagent.tools.call_context import META
-from voiceagent.tools.mcp_transport import CONNECT_TIMEOUT_S, address, program, watched
-from voiceagent.tools.plain_schema import Room
+from voiceagent.tools.schemas import Room
 from voiceagent.tools.settings import McpSettings, RuleSettings, checked_url, headers_from, variables_from
 from voiceagent.tools.tool import MAX_TOOLS, NAME, Effect, RunScope, Tool, ToolError, ToolSource, check_policy
 from voiceagent.untrusted_json import read_loose_json
 
+log = logging.getLogger(__name__)
+
 if TYPE_CHECKING:
-    from mcp.client._transport import TransportStreams
+    from mcp.client._transport import ReadStream, TransportStreams
     from mcp_types import RequestParamsMeta
 
-from mcp_types import CallToolResult, TextContent
+CONNECT_TIMEOUT_S = 10.0
+SILENCE_TIMEOUT_S = 300.0
+"""A server that streams sends something more often than this."""
+
+Message = SessionMessage | Exception
+
+
+class _UntilEnd:
+    """A stream of messages that reports its end. It is what the mcp package calls a ReadStream."""
+
+    def __init__(self, stream: ReadStream[Message], ended: Callable[[], None]) -> None:
+        self._stream = stream
+        self._ended = ended
+
+    @property
+    def last_context(self) -> object:
+        return getattr(self._stream, "last_context", None)
+
+    async def receive(self) -> Message:
+        return await self._stream.receive()
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    def __aiter__(self) -> _UntilEnd:
+        return self
+
+    async def __anext__(self) -> Message:
+        try:
+            return await self._stream.__anext__()
+        except StopAsyncIteration:
+            self._ended()
+            raise
+
+    async def __aenter__(self) -> _UntilEnd:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self._stream.__aexit__(kind, error, trace)
+
+
+@asynccontextmanager
+async def watched(
+    transport: AbstractAsyncContextManager[TransportStreams], ended: Callable[[], None]
+) -> AsyncIterator[TransportStreams]:
+    """The transport; it calls `ended` when no more messages will come."""
+    async with transport as (incoming, outgoing):
+        yield _UntilEnd(incoming, ended), outgoing
+
+
+def program(command: tuple[str, ...], environment: dict[str, str], folder: Path) -> AbstractAsyncContextManager[TransportStreams]:
+    """Start a program in `folder` and connect to it; `python` means the interpreter that we run with. Its standard error goes to
+    ours."""
+    executable = sys.executable if command[0] == "python" else command[0]
+    parameters = StdioServerParameters(command=executable, args=list(command[1:]), env=environment, cwd=folder)
+    return stdio_client(parameters, errlog=sys.stderr)
+
+
+@asynccontextmanager
+async def address(url: str, headers: dict[str, str]) -> AsyncIterator[TransportStreams]:
+    """Connect to the server at `url`."""
+    timeout = httpx2.Timeout(CONNECT_TIMEOUT_S, read=SILENCE_TIMEOUT_S)
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=timeout) as client,
+        streamable_http_client(url, http_client=client) as streams,
+    ):
+        yield streams
+
 
 MAX_PROBLEM_CHARACTERS = 300
 
@@ -55,8 +142,6 @@ def read_result(tool: str, result: CallToolResult) -> object:
     except ValueError:
         return text
 
-
-log = logging.getLogger(__name__)
 
 FIRST_BACK_OFF_S = 0.25
 LONGEST_BACK_OFF_S = 30.0

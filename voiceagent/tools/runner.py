@@ -16,8 +16,9 @@ import msgspec
 from voiceagent.json_types import JsonObject
 from voiceagent.task_owner import TaskOwner
 from voiceagent.tools.call_context import CallContext
-from voiceagent.tools.threads import Threads, TooManyRunning
-from voiceagent.tools.tool import RunScope, Tool, ToolError
+from voiceagent.tools.tool import RunScope, Threads, Tool, ToolError, TooManyRunning
+
+log = logging.getLogger(__name__)
 
 MAX_OUTPUT_CHARACTERS = 16_000
 ORDERS = "voiceagent"
@@ -83,8 +84,6 @@ class RunTimes:
         """The typical time of the tool's runs; 0 while none is known."""
         return self._typical_ms.get(name, 0.0)
 
-
-log = logging.getLogger(__name__)
 
 MAX_RUNNING = 32
 CLOSING_GRACE_S = 2.0

@@ -1,21 +1,65 @@
 """The interface of a tool, wherever it comes from: a name, a description and a schema for the model, a policy for the
-conversation, a check of the model's arguments, and a run. A source brings tools and owns what they need."""
+conversation, a check of the model's arguments, and a run. A source brings tools and owns what they need. Tools that are plain
+functions run in bounded threads: a function cannot be ended from outside, so one that exceeds its time keeps its thread until
+it returns, and is counted until then."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 import string
 import typing
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
 
 from voiceagent.errors import ConfigError, VoiceAgentError
 from voiceagent.json_types import JsonObject
 from voiceagent.tools.call_context import CallContext
-from voiceagent.tools.threads import Threads
 from voiceagent.untrusted_json import read_json
+
+T = TypeVar("T")
+
+WORKERS = 8
+MAX_WAITING = 24
+"""Most functions that wait for a thread; more are refused."""
+
+
+class TooManyRunning(Exception):
+    """All threads are taken, and all places to wait for one."""
+
+
+class Threads:
+    """A bounded pool."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="tool")
+        self._unfinished = 0
+
+    async def run(self, function: Callable[[], T]) -> T:
+        """Run it off the event loop. Cancelling gives up waiting; a function that has begun goes on. Raises TooManyRunning."""
+        if self._unfinished >= WORKERS + MAX_WAITING:
+            raise TooManyRunning
+        loop = asyncio.get_running_loop()
+        self._unfinished += 1
+        future = self._pool.submit(function)
+        future.add_done_callback(lambda _: _from_thread(loop, self._ended))
+        return await asyncio.wrap_future(future)
+
+    def _ended(self) -> None:
+        self._unfinished -= 1
+
+    def close(self) -> None:
+        """Let no further function begin."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _from_thread(loop: asyncio.AbstractEventLoop, ended: Callable[[], None]) -> None:
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(ended)
+
 
 Effect = Literal["none", "idempotent", "external"]
 """Traces that a run leaves: none; the same however often it runs; something in the world."""

@@ -21,8 +21,8 @@ from voiceagent.redaction import redacted
 from voiceagent.tools.call_context import CallContext
 from voiceagent.tools.decorator import FunctionTool
 from voiceagent.tools.runner import RunTimes, ToolOutcome, ToolRunner, failed
+from voiceagent.tools.schemas import shapes
 from voiceagent.tools.settings import ToolEntry
-from voiceagent.tools.shapes import shapes
 from voiceagent.tools.tool import MAX_TOOLS, Tool, ToolPolicy, ToolSource
 from voiceagent.tools.webhook import WebhookSource
 from voiceagent.turn_taking.patience import ValueShape

@@ -31,6 +31,7 @@ from voiceagent.telephone.sip.sip_leg import SipLeg
 
 log = logging.getLogger(__name__)
 
+
 FIRST_FRAMES = 3
 """Frames that are gathered before the first goes out, and after the relay has run dry: packets are that unpunctual."""
 MAX_FRAMES = 10
@@ -42,7 +43,8 @@ TONE_LEVEL = 0.05
 
 
 class AudioRelay:
-    """One direction. `put` what arrived, `take` what is due."""
+    """One direction of the audio between two telephones. `put` what arrived, `take` what is due. Mono 8 kHz: frames of 20 ms
+    come in as packets come, and go out one a tick."""
 
     def __init__(self) -> None:
         self.dropped = 0
