@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -51,16 +53,46 @@ async def test_a_lost_network_frees_the_call_once_nobody_is_waited_for_any_more(
             await freed(server)
 
 
-async def test_a_silent_caller_is_asked_and_then_the_call_ends(tmp_path: Path) -> None:
-    (tmp_path / "agent.yaml").write_text("name: Quiet\nturn: {silence_timeout_s: 1}\n")
-    with running_server(tmp_path, "--config", str(tmp_path / "agent.yaml")) as server:
-        caller = Caller(server.url)
-        async with caller, Dialogue(caller) as dialogue:
-            await dialogue.wait_event(lambda event: event.type == "voiceagent.call_ended", 0, "the end of the call")
-            spoken = [event.data for event in dialogue.events_since(0) if event.type == "voiceagent.heard"]
-            heard = {data["item_id"]: data["heard"] for data in spoken}
+IDLE = {"audio": {"input": {"turn_detection": {"type": "server_vad", "idle_timeout_ms": 1000}}}}
+"""The client wants the agent to ask after a second, where it would ask after two."""
+
+
+async def ends_in_silence(server: ServerProcess, *, idle: bool) -> tuple[list[str], list[dict[str, Any]]]:
+    """A call over WebRTC in which nobody speaks. Returns what was heard, and the events."""
+    async with Caller(server.url) as caller, Dialogue(caller) as dialogue:
+        if idle:
+            caller.send_event({"type": "session.update", "session": IDLE})
+        await dialogue.wait_event(lambda event: event.type == "voiceagent.call_ended", 0, "the end of the call")
+        events = [event.data for event in dialogue.events_since(0)]
         assert dialogue.call_end_reason == "silence"
-        assert list(heard.values()) == ["Are you still there?", "Goodbye."]
+    heard = {event["item_id"]: event["heard"] for event in events if event["type"] == "voiceagent.heard"}
+    return list(heard.values()), events
+
+
+async def ends_in_silence_over_websockets(server: ServerProcess) -> list[dict[str, Any]]:
+    """The same over a WebSocket, with a sideband. Returns the events."""
+    async with SocketCaller(server.url) as caller:
+        await caller.wait("session.created")
+        await caller.send("session.update", session=IDLE)
+        address = f"{server.url}/v1/realtime?voiceagent_events=true&call_id={caller.call_id}"
+        async with caller._http.ws_connect(address, headers={"Authorization": "Bearer any"}) as aside:
+            told = [json.loads(message.data) async for message in aside]
+            assert (told[-1]["type"], told[-1]["reason"], aside.close_code) == ("voiceagent.call_ended", "silence", 1000)
+        await caller.until(lambda: caller.closed[0] == 1000)
+        return caller.events
+
+
+async def test_a_silent_caller_is_asked_and_then_the_call_ends_on_every_transport(tmp_path: Path) -> None:
+    (tmp_path / "agent.yaml").write_text("name: Quiet\nturn: {silence_timeout_s: 2}\n")
+    with running_server(tmp_path, "--config", str(tmp_path / "agent.yaml")) as server:
+        (heard, plain), (same, peer), socket = await asyncio.gather(
+            ends_in_silence(server, idle=False),
+            ends_in_silence(server, idle=True),
+            ends_in_silence_over_websockets(server),
+        )
+        assert heard == same == ["Are you still there?", "Goodbye."]
+        for events, times in ((plain, 0), (peer, 1), (socket, 1)):
+            assert [event["type"] for event in events].count("input_audio_buffer.timeout_triggered") == times
         await freed(server)
 
 

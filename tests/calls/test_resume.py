@@ -206,7 +206,7 @@ async def test_a_call_that_never_connected_is_not_waited_for(server: ServerProce
     peer, sdp = await offer_of()
     await peer.close()
     await answer_to(server.url, None, sdp)
-    await until_counted(server, 'voiceagent_calls_ended_total{reason="lost"} 1.0')
+    await until_counted(server, 'voiceagent_calls_ended_total{reason="not_connected"} 1.0')
 
 
 async def test_a_client_that_takes_none_of_our_events_is_not_waited_for(server: ServerProcess) -> None:

@@ -1,179 +1,36 @@
 """Clients that do not read their events: each is closed with a reason and counted, and the one whose call it is takes it up again
-and has missed nothing. Real connections and a real session of the protocol; only what the agent says is the test's."""
+and has missed nothing."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
 from typing import Any
 
 import aiohttp
 import pytest
 
-from tests.fakes import MakeService, Switchboard, WaitingCall
+from tests.fakes import MakeService, Switchboard
 from tests.loopback import on_loopback
+from tests.server.told_call import Served, connected, read, serving, small_buffer
 from voiceagent.call.written_leg import AnswerEnd, AnswerText, WrittenLeg
 from voiceagent.client.caller import Caller
-from voiceagent.conversation.actions import ReplyStarted, ReplyText
-from voiceagent.media.leg import Leg, Sideband
 from voiceagent.media.outgoing_events import ReaderLimits
-from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
-from voiceagent.realtime.session import RealtimeSession
-from voiceagent.server.calls.calls import CallHandle
 from voiceagent.server.http import event_stream
 from voiceagent.server.http.app import READINESS, make_app
 from voiceagent.server.http.chat import PATH, ChatPart
 from voiceagent.server.http.realtime_socket import SocketLimits
-from voiceagent.server.monitoring.metrics import Metrics
-from voiceagent.task_owner import running
 
 READER = ReaderLimits(size_bytes=50_000)
-CLAUSE = "and then " * 2000
 DELTA = "response.output_audio_transcript.delta"
 PATIENCE_S = 15.0
 
 
-class ToldCall(WaitingCall):
-    """A call whose agent says what the test wants. Implements `JoinableCall` and `ResumableCall`."""
-
-    def __init__(self, leg: Leg, call_id: str, session: dict[str, Any]) -> None:
-        super().__init__(leg, call_id, session)
-        self.events = RealtimeSession(call_id)
-        self.sidebands: list[Sideband] = []
-        self.text = ""
-        self.lost = asyncio.Event()
-        self._clauses = 0
-        for event in self.events.start():
-            leg.send_event(event)
-        self._send(self.events.on_notice(ReplyStarted(1, 1), 0.0))
-
-    async def run(self) -> str:
-        await self.leg.wait_connected()
-        async with running(self._heard(), "leg"):
-            return await self.end
-
-    async def _heard(self) -> None:
-        async for _ in self.leg.frames():
-            pass
-        self.hang_up(self.leg.end_reason)
-
-    def say(self) -> None:
-        """Say one clause more."""
-        text = f"{self._clauses} {CLAUSE}"
-        self._send(self.events.on_notice(ReplyText(1, self._clauses, text), 0.0))
-        self.text = " ".join((self.text, text)) if self.text else text
-        self._clauses += 1
-
-    def _send(self, events: list[dict[str, Any]]) -> None:
-        for event in events:
-            self.leg.send_event(event)
-            for sideband in self.sidebands:
-                sideband.send_event(event)
-
-    async def join(self, sideband: Sideband) -> None:
-        self.sidebands.append(sideband)
-        for event in self.events.joined():
-            sideband.send_event(event)
-        async for _ in sideband.client_events():
-            pass
-        self.sidebands.remove(sideband)
-
-    def offer_resumption(self, token: str) -> None:
-        self.leg.send_event(self.events.resumable(token, 60_000.0))
-
-    def draining(self, timeout_s: float) -> None: ...
-
-    def connection_lost(self, alive_ms: float) -> None:
-        self.events.lost()
-        self.lost.set()
-
-    def connection_replaced(self) -> None: ...
-
-    def resumed(self, token: str, after: str) -> None:
-        for event in self.events.resumed(after, token, 60_000.0):
-            self.leg.send_event(event)
-
-
-class Board(Switchboard):
-    """A switchboard of such calls, over real WebRTC."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.told: list[ToldCall] = []
-
-    async def answer(self, offer: str) -> tuple[Leg, str]:
-        return await WebRtcLeg.answer(offer, reader=READER)
-
-    def start_call(self, leg: Leg, call_id: str, session: dict[str, Any]) -> CallHandle:
-        self.told.append(ToldCall(leg, call_id, session))
-        return self.told[-1]
-
-
-class Served:
-    """The server, and its only call."""
-
-    def __init__(self, url: str, board: Board, metrics: Metrics) -> None:
-        self.url, self.board, self.metrics = url, board, metrics
-
-    @property
-    def call(self) -> ToldCall:
-        return self.board.told[0]
-
-    async def say_until(self, condition: Callable[[], object]) -> None:
-        """Say so much that somebody who reads nothing cannot have it in any buffer on the way."""
-        for _ in range(1000):
-            if condition():
-                return
-            self.call.say()
-            await asyncio.sleep(0)
-        raise AssertionError("nobody minds")
-
-
-@pytest.fixture
-def switchboard() -> Switchboard:
-    return Switchboard()
-
-
 @pytest.fixture
 async def served(make_service: MakeService) -> AsyncIterator[Served]:
-    board = Board()
-    service = make_service(answer=board.answer, load=board.load, sockets=SocketLimits(reader=READER))
-    app = make_app(service)
-    async with on_loopback(app) as url:
-        await app[READINESS].wait()
-        yield Served(url, board, service.metrics)
-
-
-def small_buffer(address: Any) -> socket.socket:
-    """A socket that takes little before its reader does."""
-    made = socket.socket(address[0], socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
-    return made
-
-
-@asynccontextmanager
-async def connected(served: Served, query: str, token: str = "any") -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
-    connector = aiohttp.TCPConnector(socket_factory=small_buffer)
-    async with (
-        aiohttp.ClientSession(connector=connector) as session,
-        session.ws_connect(
-            f"{served.url}/v1/realtime?{query}", headers={"Authorization": f"Bearer {token}"}, max_msg_size=0
-        ) as client,
-    ):
-        yield client
-
-
-async def read(client: aiohttp.ClientWebSocketResponse, last: str = "") -> list[dict[str, Any]]:
-    """The events up to the last one, or to the end of the connection."""
-    events: list[dict[str, Any]] = []
-    async for message in client:
-        events.append(json.loads(message.data))
-        if events[-1]["type"] == last:
-            break
-    return events
+    async with serving(make_service, SocketLimits(reader=READER), reader=READER) as server:
+        yield server
 
 
 def said_in(events: list[dict[str, Any]]) -> str:

@@ -17,7 +17,7 @@ from voiceagent.media.playout import Playout
 from voiceagent.media.websocket.event_audio import Encoding
 from voiceagent.task_owner import TaskOwner
 
-LOST = "lost"
+LOST, NOT_CONNECTED = "lost", "not_connected"
 
 
 @runtime_checkable
@@ -130,6 +130,12 @@ class ResumableLeg(LegWrapper):
     def use(self, taken: Encoding, given: Encoding) -> None:
         self._encodings = taken, given
         super().use(taken, given)
+
+    @property
+    @override
+    def end_reason(self) -> str:
+        reason = self._leg.end_reason
+        return NOT_CONNECTED if reason == LOST and not self._was_connected else reason
 
     @property
     @override

@@ -26,7 +26,8 @@ HEAD = """# The Realtime API, field by field
 
 The names are those of the API's types in the PyPI package `openai`. *supported*: it does what the API says. *differs*: it does
 what the note says. *refused*: it is answered by an `error` that names the field and the client's `event_id`, unless it asks for
-nothing. A field that does not stand here is refused, too. [protocol.md](protocol.md) describes the rest of the protocol.
+nothing. A field that does not stand here is refused, too. [protocol.md](protocol.md) describes the rest of the protocol, and its
+[time-outs](protocol.md#time-outs).
 """
 
 
