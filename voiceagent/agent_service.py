@@ -28,6 +28,7 @@ from voiceagent.json_types import JsonObject
 from voiceagent.latency.budgets import Budgets
 from voiceagent.latency.spans import LegKind
 from voiceagent.llm.engine import HistoryLimits, check, no_forcing, no_tools
+from voiceagent.logs import Redacting
 from voiceagent.media.audio_cleaner import check_cleaning
 from voiceagent.media.leg import Leg
 from voiceagent.media.playout import Playout
@@ -60,6 +61,7 @@ from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.server.monitoring.observers import Measured, TurnLog
 from voiceagent.settings.agent import AgentConfig, data_dir, store_address
 from voiceagent.store.event_log import EventLog, Origin, StoredLog
+from voiceagent.store.personal_data import PersonalData
 from voiceagent.store.schema import check_driver
 from voiceagent.store.turns import TurnStore
 from voiceagent.store.writer import StoreWriter
@@ -192,6 +194,11 @@ class AgentService:
             rules_of(self.agent, tools, engines.turn)  # the agent's own weights are read here, and not only with the first caller
             self._tell_of_unfit_models(tools, engines.llm.limits)
             self._tell_of_unasked_tools(tools)
+            if self.agent.records.redact and self.agent.telephony.recording.folder:
+                kinds = ", ".join(self.agent.records.redact)
+                self.tell(
+                    Weakness(f"recordings hold what records.redact takes out elsewhere ({kinds})", "record nothing, or say so")
+                )
             await sources.open()
             await results.open()
             await recordings.open()
@@ -201,7 +208,10 @@ class AgentService:
             await asyncio.to_thread(g711.prepare)
             await asyncio.to_thread(memory.collect_what_loading_left)
             pressure = admission.pressure
-            parts = AgentParts(self.agent, engines, guards, speech, self.budgets, sources, lambda: pressure.level)
+            spoken = [language(code) for code in self.agent.spoken_languages]
+            personal = PersonalData(self.agent.records.redact, spoken, tools.schemas())
+            Redacting.mask = personal.mask
+            parts = AgentParts(self.agent, engines, guards, speech, self.budgets, sources, personal, lambda: pressure.level)
             watched = metrics.health.watched(probes, partial(check, engines.llm))
             async with watched, running(kept.run(), "call records") if kept.is_on else nullcontext():
                 yield self._start_call(parts, tools, metrics, kept, feeds, PhoneServices(results, recordings))
@@ -299,7 +309,8 @@ class AgentService:
                 rules = rules_of(agent, tools, parts.engines.turn, parts.engines.llm.limits, call_tools.legs)
                 origin = Origin(agent.name, leg.kind, record.started)
                 event_log = EventLog(StoredLog(kept.writer, call_id), call_id, rules, origin=origin)
-            recorder = CallRecorder(kept, record, event_log, recording=made.recording, feeds=feeds)
+            redactor = parts.personal.of_call()
+            recorder = CallRecorder(kept, record, event_log, recording=made.recording, feeds=feeds, redactor=redactor)
             observers: list[CallObserver] = [Measured(metrics, TurnStore(kept.writer)), TurnLog(), recorder]
             fixed = fixed_in(session)
             features = [*made.features, leg] if isinstance(leg, WrittenLeg) else made.features

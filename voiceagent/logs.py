@@ -5,6 +5,8 @@ from every line. A line a turn is logged at the default level, too."""
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from types import TracebackType
 
 from typing_extensions import override
 
@@ -16,12 +18,27 @@ TURNS = "voiceagent.turns"
 SPEAKS_HTTP = ("httpx", "httpx2", "httpcore", "httpcore2", "openai", "mcp", "urllib3", "huggingface_hub")
 
 
+_ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+
+
 class Redacting(logging.Formatter):
-    """Formats log records, tracebacks included, without known secrets."""
+    """Formats log records, tracebacks included, without known secrets and without what `mask` takes out."""
+
+    mask: Callable[[str], str] = str
+    """Takes out the personal data that the operator does not keep."""
 
     @override
     def format(self, record: logging.LogRecord) -> str:
         return redacted(super().format(record))
+
+    @override
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        record.message = Redacting.mask(record.message)
+        return super().formatMessage(record)
+
+    @override
+    def formatException(self, ei: _ExceptionInfo) -> str:
+        return Redacting.mask(super().formatException(ei))
 
 
 def configure(level: str) -> logging.Handler:

@@ -138,3 +138,10 @@ def test_mistakes_in_profiles_and_budgets_name_their_lines(tmp_path: Path) -> No
 def test_nothing_is_suggested_for_what_is_like_nothing() -> None:
     assert did_you_mean("sing", ["serve", "call"]) == ""
     assert did_you_mean("EMBEDED", ["embedded", "cpu"]) == "; did you mean embedded?"
+
+
+def test_a_log_that_replays_cannot_be_redacted(tmp_path: Path) -> None:
+    said = refusal(tmp_path, "records: {keep: event_logs, redact: [phone]}")
+    assert "redact cannot hold for keep: event_logs" in said
+    assert "keep transcripts" in said
+    assert "expected one of phone, email, card, name" in refusal(tmp_path, "records: {redact: [address]}")

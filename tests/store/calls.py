@@ -14,6 +14,7 @@ from voiceagent.server.monitoring.call_recorder import CallRecorder, CallRecords
 from voiceagent.settings.agent import Keep, RecordSettings
 from voiceagent.store.database import StoreAddress
 from voiceagent.store.event_log import EventLog, StoredLog
+from voiceagent.store.personal_data import Redactor
 from voiceagent.store.turns import TurnStore
 from voiceagent.store.writer import Losses, StoreWriter
 
@@ -32,6 +33,7 @@ def keep_call(
     recording: str = "",
     ends: bool = True,
     settings: RecordSettings | None = None,
+    redactor: Redactor | None = None,
 ) -> Losses:
     """Keep one call; what was lost of it."""
     lost = Losses()
@@ -39,7 +41,7 @@ def keep_call(
     records = CallRecords(writer, settings or RecordSettings(keep=keep), lambda: started)
     record = new_record(call_id, leg, agent, "embedded", records)
     log = EventLog(StoredLog(writer, call_id), call_id, RULES) if records.settings.keep == "event_logs" else None
-    recorder = CallRecorder(records, record, log, recording=lambda: recording)
+    recorder = CallRecorder(records, record, log, recording=lambda: recording, redactor=redactor)
     play(recorder.stepped)
     report = TurnReport(call_id, 1, started + 5, "embedded", (Span(Stage.VAD, 10.25, 3.5),), 700.5, 180.0)
     recorder.measured(report, ())

@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.store.calls import keep_call
+from tests.conversation.world import World
+from tests.store.calls import keep_call, talk
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.rules import Rules, ToolRule
 from voiceagent.settings.agent import RecordSettings
 from voiceagent.store.database import StoreAddress, StoreError, local_store
 from voiceagent.store.event_log import EventLogError, read_log
+from voiceagent.store.personal_data import PersonalData
 from voiceagent.store.records import (
     LOST_AFTER_S,
     CallFilter,
@@ -26,6 +30,7 @@ from voiceagent.store.records import (
 )
 from voiceagent.store.schema import connect, reading
 from voiceagent.store.turns import read_turns
+from voiceagent.turn_taking.languages import LANGUAGES
 
 WORDS = ("weather", "sunny", "wait", "Hello")
 
@@ -92,6 +97,30 @@ def test_facts_hold_no_word(address: StoreAddress) -> None:
     text = json.dumps(events(address, "rtc_2"))
     assert [word for word in WORDS if word in text] == list(WORDS)
     assert tables(address)["event_logs"] == 0
+
+
+def test_personal_data_is_not_kept_not_even_what_a_tool_tells_of_later(address: StoreAddress) -> None:
+    def book(world: World) -> None:
+        world.begin()
+        world.say("Kovacs with a K. Call 555 010 4477.")
+        world.call_tool("book", '{"surname": "Kovacs", "dish": "soup"}')
+        world.generated()
+        world.feed(ev.CallStateKept(world.now_ms, '{"guest": "Kovacs"}'))
+        world.finish_tool('{"booked": "Kovacs"}')
+        world.answer("Thank you, Kovacs.")
+        world.play_all()
+        world.feed(ev.HangUp(world.now_ms, "hangup"))
+
+    schema = {"type": "object", "properties": {"surname": {"type": "string"}, "dish": {"type": "string"}}}
+    tool = {"type": "function", "function": {"name": "book", "description": "Book.", "parameters": schema}}
+    redactor = PersonalData(("name", "phone"), [LANGUAGES["en"]], [tool]).of_call()
+    rules = Rules(language="en", tools={"book": ToolRule("external")})
+    keep_call(address, keep="transcripts", play=talk(rules)(book), redactor=redactor)
+    text = json.dumps(events(address))
+    assert not [raw for raw in ("kovacs", "4477") if raw in text.casefold()]
+    assert {event["type"]: event for event in events(address)}["agent.said"]["heard"] == "Thank you, [name]."
+    assert [event["text"] for event in events(address) if event["type"] == "caller.said"] == ["[name] with a K. Call [phone]."]
+    assert "soup" in text
 
 
 def test_calls_are_found_by_time_leg_agent_and_beginning(address: StoreAddress) -> None:

@@ -17,9 +17,11 @@ from voiceagent.engines import Engines
 from voiceagent.guard.checks import Guards
 from voiceagent.latency.budgets import Budgets
 from voiceagent.settings.agent import AgentConfig
+from voiceagent.store.personal_data import PersonalData
 from voiceagent.tts.spoken_voice import AgentSpeech
 
 NO_SOURCES = Sources()
+NOT_REDACTED = PersonalData()
 
 
 def no_pressure() -> float:
@@ -37,6 +39,8 @@ class AgentParts:
     speech: AgentSpeech
     budgets: Budgets
     sources: Sources = NO_SOURCES
+    personal: PersonalData = NOT_REDACTED
+    """The personal data that is taken out of what is kept."""
     pressure: Callable[[], float] = no_pressure
     """The load of the server apart from the language model; 1 is full."""
 

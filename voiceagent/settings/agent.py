@@ -21,6 +21,7 @@ from voiceagent.redaction import keep_secrets_of
 from voiceagent.settings.telephone import TelephonySettings
 from voiceagent.settings_file import SettingsFile
 from voiceagent.store.database import VARIABLE, StoreAddress, chosen_store
+from voiceagent.store.personal_data import PersonalKind
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.settings import ToolEntry
 from voiceagent.turn_taking.endpointing import ENDPOINTING_MANNERS, EndpointingManner, Manner
@@ -328,6 +329,14 @@ class RecordSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Older calls are deleted when the server starts, and hourly."""
     max_calls: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 10_000
     """Only the newest so many are kept."""
+    redact: Annotated[tuple[PersonalKind, ...], msgspec.Meta(max_length=4)] = ()
+    """Kinds of personal data that are taken out of all that is kept, of the log and of results."""
+
+    def __post_init__(self) -> None:
+        if self.redact and self.keep == "event_logs":
+            raise ValueError(
+                "redact cannot hold for keep: event_logs, because a log that replays has every word as it came; keep transcripts"
+            )
 
 
 class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

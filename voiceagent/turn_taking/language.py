@@ -249,6 +249,8 @@ class Language:
     Expressions that also begin a longer turn are left out: greetings, "yes", "sorry"."""
     farewells: frozenset[tuple[str, ...]] = frozenset()
     """Phrases that say goodbye or thanks. They do not object to the end of a call."""
+    introductions: frozenset[tuple[str, ...]] = frozenset()
+    """Phrases behind which people say their name."""
     destroying: frozenset[str] = frozenset()
     """Verbs, as people name or describe a tool, for what cannot be undone."""
     openers: frozenset[str] = frozenset()

@@ -6,17 +6,18 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from voiceagent.call.observer import CallObserver
-from voiceagent.conversation.actions import Action, End, Failure, ReplyStarted, ToolEnded
+from voiceagent.conversation.actions import Action, End, Failure, ReplyStarted, ToolEnded, ToolStarted
 from voiceagent.conversation.events import Event
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.spans import TurnReport
 from voiceagent.server.calls.monitors import CallFeed, CallFeeds
 from voiceagent.settings.agent import RecordSettings
-from voiceagent.store.call_events import CallEvent, CallEvents
+from voiceagent.store.call_events import WORDS, CallEvent, CallEvents
 from voiceagent.store.event_log import EventLog
+from voiceagent.store.personal_data import Redactor
 from voiceagent.store.records import (
     MAX_NOTED,
     CallRecord,
@@ -91,8 +92,10 @@ class CallRecorder(CallObserver):
         event_log: EventLog | None = None,
         recording: Callable[[], str] = str,
         feeds: CallFeeds | None = None,
+        redactor: Redactor | None = None,
     ) -> None:
-        """`feeds` hand events to monitors; `recording` returns the file of the call's recording, empty for none."""
+        """`feeds` hand events to monitors; `recording` returns the file of the call's recording, empty for none. With a
+        `redactor`, events are kept when the call is over: only then is every personal value of it known."""
         self._records = records
         self._record = record
         self._log = event_log
@@ -105,6 +108,9 @@ class CallRecorder(CallObserver):
         self._reason = ""
         self._last_ms = 0.0
         self._kept = 0
+        self._redactor = redactor if redactor is not None and redactor.is_on else None
+        self._held: list[CallEvent] = []
+        """Events that are kept once the call is over."""
 
     def _begin(self) -> None:
         """The call runs."""
@@ -148,6 +154,9 @@ class CallRecorder(CallObserver):
             self._log.close()
         reason = self._reason or "failed"
         self._tell([self._events.ended(self._last_ms, reason)])
+        for event in self._held:
+            self._keep(event)
+        self._held.clear()
         if self._feed is not None:
             self._feed.end()
         if not self._records.is_on:
@@ -171,6 +180,8 @@ class CallRecorder(CallObserver):
 
     def _note(self, action: Action, took_ms: dict[str, float]) -> None:
         match action:
+            case ToolStarted(name=name, arguments=arguments) if self._redactor is not None:
+                self._redactor.note_tool(name, arguments)
             case ToolEnded(call_id=call_id, name=name, ok=ok) if len(self._summary.tools) < MAX_NOTED:
                 self._summary.tools.append(RecordedTool(name, ok, took_ms.get(call_id, 0.0)))
             case Failure(code) if len(self._summary.failures) < MAX_NOTED:
@@ -184,10 +195,9 @@ class CallRecorder(CallObserver):
         if not events:
             return
         if self._feed is not None:
-            self._feed.publish(events)
+            self._feed.publish([self._redacted(event) for event in events])
         if not self._records.is_on:
             return
-        words = self._records.settings.keep != "facts"
         for event in events:
             if not event.number:
                 continue
@@ -195,8 +205,20 @@ class CallRecorder(CallObserver):
                 self._records.writer.lost(EVENTS, 1, f"a call has more than {MAX_EVENTS} of them")
                 continue
             self._kept += 1
-            statement = keep_event(self._record.call_id, event.number, event.line(words=words))
-            self._records.writer.put(EVENTS, statement)
+            if self._redactor is None:
+                self._keep(event)
+            else:
+                self._held.append(event)
+
+    def _keep(self, event: CallEvent) -> None:
+        line = self._redacted(event).line(words=self._records.settings.keep != "facts")
+        self._records.writer.put(EVENTS, keep_event(self._record.call_id, event.number, line))
+
+    def _redacted(self, event: CallEvent) -> CallEvent:
+        if self._redactor is None:
+            return event
+        masked = {name: self._redactor.masked(value) if name in WORDS else value for name, value in event.fields.items()}
+        return replace(event, fields=masked)
 
 
 def new_record(call_id: str, leg: str, agent: str, profile: str, records: CallRecords) -> CallRecord:

@@ -24,6 +24,7 @@ from voiceagent.json_types import JsonObject
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.spans import TurnReport
 from voiceagent.settings.telephone import ResultSettings
+from voiceagent.store.personal_data import PersonalData, Redactor
 from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.features.phone_feature import PhoneFeature
 from voiceagent.telephone.features.recording import Recording
@@ -144,7 +145,10 @@ def signature(body: bytes, secret: bytes, at_s: int) -> str:
 class ResultOf(PhoneFeature):
     """Hands in the result of one call."""
 
-    def __init__(self, results: CallResults, leg: PhoneLeg, recording: Recording | None = None) -> None:
+    def __init__(
+        self, results: CallResults, leg: PhoneLeg, recording: Recording | None = None, redactor: Redactor | None = None
+    ) -> None:
+        self._redactor = redactor if redactor is not None else PersonalData().of_call()
         self._recording = recording
         self._results = results
         self._leg = leg
@@ -170,8 +174,9 @@ class ResultOf(PhoneFeature):
             self._state = event.state.encode()
         for action in actions:
             match action:
-                case act.ToolStarted(name=name) if len(self._tools) < MAX_LINES:
+                case act.ToolStarted(name=name, arguments=arguments) if len(self._tools) < MAX_LINES:
                     self._tools.append(name)
+                    self._redactor.note_tool(name, arguments)
                 case act.CallerFinal(text=text):
                     self._say("caller", text)
                 case act.ReplyEnded(heard=heard):
@@ -205,11 +210,11 @@ class ResultOf(PhoneFeature):
             "tools": self._tools,
         }
         if self._detail:
-            result["reason_detail"] = self._detail
+            result["reason_detail"] = self._redactor.mask(self._detail)
         if self._state:
-            result["state"] = msgspec.Raw(self._state)
+            result["state"] = self._redactor.masked(msgspec.json.decode(self._state))
         if self._leg.has_hung_up_waiting:
             result["transfer"] = CALLER_HUNG_UP
         if self._recording is not None and self._recording.file_name:
             result["recording"] = self._recording.file_name
-        self._results.put(result if self._withholds else {**result, "transcript": self._said})
+        self._results.put(result if self._withholds else {**result, "transcript": self._redactor.masked(self._said)})

@@ -61,7 +61,7 @@ class PhoneServices:
     def _features(self, agent: AgentConfig, leg: PhoneLeg, parts: AgentParts, recording: Recording | None) -> list[PhoneFeature]:
         """The features, in the order in which they change the agent, wrap the leg and bring tools."""
         features: list[PhoneFeature | None] = [
-            ResultOf(self.results, leg, recording) if self.results.settings.url else None,
+            ResultOf(self.results, leg, recording, parts.personal.of_call()) if self.results.settings.url else None,
             CallerFacts(leg.facts),
             DigitsFeature(leg, agent),
             TransferFeature(leg, agent, parts),

@@ -80,6 +80,7 @@ GERMAN = Language(
         "vielen lieben dank|besten dank|herzlichen dank|danke für die hilfe|danke für ihre hilfe|das wars|"
         "das war alles|das ist alles|sonst nichts|nichts weiter"
     ),
+    introductions=phrase_set("mein name ist|ich heiße|ich heisse|ich bin|hier ist|hier spricht|name ist|herr|frau|doktor|dr"),
     destroying=word_set(
         """storniere storniert stornieren storno lösche löscht löschen entferne entfernt entfernen kündige
         kündigt kündigen widerrufe widerruft widerrufen annulliere annulliert annullieren erstatte erstattet

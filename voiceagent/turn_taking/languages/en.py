@@ -74,6 +74,10 @@ ENGLISH = Language(
         "thanks very much|many thanks|thanks again|thank you again|thanks for your help|thank you for your help|"
         "cheers|that is all|thats all|that was all|thats it|nothing else"
     ),
+    introductions=phrase_set(
+        "my name is|my names|name is|this is|i am|im|its|you're speaking with|"
+        "youre speaking with|speaking with|mister|mr|mrs|miss|ms|doctor|dr"
+    ),
     destroying=word_set(
         """cancel cancels delete deletes remove removes erase erases destroy destroys wipe wipes refund refunds
         terminate terminates revoke revokes unsubscribe unsubscribes annul void discard purge"""

@@ -67,6 +67,7 @@ SPANISH = Language(
         "igualmente|gracias|muchas gracias|mil gracias|muchísimas gracias|gracias por todo|gracias por su ayuda|"
         "gracias por tu ayuda|eso es todo|es todo|nada más"
     ),
+    introductions=phrase_set("mi nombre es|me llamo|soy|habla|le habla|señor|señora|don|doña|doctor|doctora"),
     destroying=word_set(
         """cancela cancelar anula anular borra borrar elimina eliminar revoca revocar reembolsa reembolsar
         destruye destruir"""

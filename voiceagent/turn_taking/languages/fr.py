@@ -68,6 +68,7 @@ FRENCH = Language(
         "merci|merci beaucoup|merci bien|merci à vous|mille mercis|un grand merci|merci pour votre aide|"
         "merci pour ton aide|cest tout|ce sera tout|rien dautre"
     ),
+    introductions=phrase_set("mon nom est|je mappelle|je suis|cest|ici|monsieur|madame|mademoiselle|docteur"),
     destroying=word_set(
         """annule annuler supprime supprimer efface effacer retire retirer résilie résilier révoque révoquer
         rembourse rembourser détruit détruire"""

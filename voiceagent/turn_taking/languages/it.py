@@ -67,6 +67,7 @@ ITALIAN = Language(
         "grazie mille|molte grazie|tante grazie|grazie a lei|grazie a te|grazie dellaiuto|grazie di tutto|è tutto|"
         "questo è tutto|nientaltro"
     ),
+    introductions=phrase_set("il mio nome è|mi chiamo|sono|qui è|parla|signor|signora|signore|dottor|dottoressa"),
     destroying=word_set(
         """annulla annullare cancella cancellare elimina eliminare rimuove rimuovere disdice disdire revoca
         revocare rimborsa rimborsare distrugge distruggere"""

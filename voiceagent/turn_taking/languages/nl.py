@@ -72,6 +72,7 @@ DUTCH = Language(
         "hartelijk bedankt|heel erg bedankt|bedankt voor de hulp|bedankt voor uw hulp|dat was het|dat was alles|"
         "dat is alles|verder niets"
     ),
+    introductions=phrase_set("mijn naam is|ik heet|ik ben|u spreekt met|je spreekt met|met|meneer|mevrouw|dokter"),
     destroying=word_set(
         """annuleer annuleert annuleren verwijder verwijdert verwijderen wis wist wissen opzeggen zeg herroep
         herroept herroepen vernietig vernietigt terugbetalen schrap schrapt"""

@@ -67,6 +67,7 @@ PORTUGUESE = Language(
         "você também|para você também|obrigado|obrigada|muito obrigado|muito obrigada|obrigado por tudo|"
         "obrigada por tudo|obrigado pela ajuda|obrigada pela ajuda|valeu|é só isso|só isso|é tudo|mais nada"
     ),
+    introductions=phrase_set("meu nome é|o meu nome é|me chamo|chamo-me|eu sou|sou|aqui é|fala|senhor|senhora|doutor|doutora"),
     destroying=word_set(
         """cancela cancelar anula anular apaga apagar exclui excluir elimina eliminar remove remover revoga
         revogar reembolsa reembolsar destrói destruir"""
