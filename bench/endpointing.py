@@ -39,8 +39,7 @@ from models.train.turns.sweep import (
     silences,
 )
 from voiceagent.settings.agent import TurnSettings
-from voiceagent.turn_taking.endpoint_features import JUDGES, SURE, log_odds
-from voiceagent.turn_taking.endpointing import ENDPOINTING_MANNERS, EndpointModel, Manner, most_for
+from voiceagent.turn_taking.endpointing import ENDPOINTING_MANNERS, JUDGES, SURE, EndpointModel, Manner, log_odds, most_for
 from voiceagent.turn_taking.languages.en import ENGLISH
 
 TURNS, LEAST_TURNS = 600, 600

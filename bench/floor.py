@@ -22,7 +22,7 @@ from voiceagent.engines import load_stt
 from voiceagent.latency.budgets import percentile
 from voiceagent.models.registry import profile
 from voiceagent.settings.agent import TurnSettings
-from voiceagent.turn_taking.manners import MANNERS, Manners
+from voiceagent.turn_taking.overlap import MANNERS, Manners
 
 MM_HM, LONG_MM_HM = "[[m_h'm]]", "[[m:h'Vm:]]"
 BACKCHANNELS = (

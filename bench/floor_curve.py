@@ -13,7 +13,7 @@ from bench.virtual_call import FRAME_MS, Overlap
 from models.train.overlap_sounds import Sound
 from voiceagent.latency.budgets import percentile
 from voiceagent.settings.agent import TurnSettings
-from voiceagent.turn_taking.manners import MANNERS, Manners
+from voiceagent.turn_taking.overlap import MANNERS, Manners
 
 AUDIBLE_MS, BRIEF_MS = 250.0, 100.0
 AUDIBLE_SHARE, STOP_P50_MS, STOP_P95_MS = 10.0, 200.0, 350.0

@@ -30,7 +30,7 @@ from voiceagent.simulation.virtual_call import VirtualCall, VirtualClause
 from voiceagent.stt.engine import SttEngine
 from voiceagent.stt.hypothesis import Hypothesis
 from voiceagent.tools.toolset import ToolSet
-from voiceagent.turn_taking.manners import Manners
+from voiceagent.turn_taking.overlap import Manners
 
 RATE_HZ = 16_000
 FRAME_MS = 20

@@ -28,10 +28,8 @@ from voiceagent.llm.embedded.worker import EmbeddedOptions
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.models.registry import profile, resolve
 from voiceagent.tools.toolset import ToolSet
-from voiceagent.turn_taking.endpoint_features import log_odds
-from voiceagent.turn_taking.endpointing import EndpointModel
+from voiceagent.turn_taking.endpointing import EndpointModel, PauseEvidence, Prosody, log_odds
 from voiceagent.turn_taking.languages.en import ENGLISH
-from voiceagent.turn_taking.pause import PauseEvidence, Prosody
 
 PROFILE = "starter"
 WORD_MS = 350.0

@@ -29,7 +29,7 @@ from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.engine import SttEngine
 from voiceagent.stt.stream import UtteranceTranscriber
 from voiceagent.stt.whisper import WhisperEngine, create
-from voiceagent.turn_taking.pause import PauseEvidence, Prosody
+from voiceagent.turn_taking.endpointing import PauseEvidence, Prosody
 from voiceagent.vad.detector import DetectorOptions, SpeechDetector, SpeechOnset, SpeechProgress
 
 FRAME_MS, PAUSE_MS, PREROLL_MS, PROSODY_FRAMES, SAMPLES_PER_MS = 20.0, 100.0, 400.0, 75, 16

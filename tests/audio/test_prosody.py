@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tests.speech import noise, said, silence
 from voiceagent.audio.prosody import prosody_of
-from voiceagent.turn_taking.pause import Prosody
+from voiceagent.turn_taking.endpointing import Prosody
 
 RATE_HZ = 16_000
 

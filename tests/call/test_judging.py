@@ -25,7 +25,7 @@ from voiceagent.guard.settings import GuardSettings
 from voiceagent.media.leg import InboundFrame
 from voiceagent.settings.agent import TurnSettings
 from voiceagent.turn_judges.judge import JudgedPause
-from voiceagent.turn_taking.pause import Prosody
+from voiceagent.turn_taking.endpointing import Prosody
 from voiceagent.vad.detector import SpeechOnset
 
 TOOLS = [{"type": "function", "function": {"name": "f"}}]

@@ -7,8 +7,7 @@ import pytest
 from tests.conversation.world import World, begun
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.rules import EndpointingRules
-from voiceagent.turn_taking.endpointing import EndpointModel
-from voiceagent.turn_taking.pause import Prosody
+from voiceagent.turn_taking.endpointing import EndpointModel, Prosody
 
 WORDS = "Could you move my appointment to Friday, please?"
 WAIT_MS = EndpointingRules().judges_wait_ms

@@ -9,7 +9,7 @@ from tests.conversation.world import WORD_MS, World
 from voiceagent.conversation import actions as act
 from voiceagent.conversation.rules import Rules
 from voiceagent.conversation.state import Phase
-from voiceagent.turn_taking.manners import Manners
+from voiceagent.turn_taking.overlap import Manners
 
 STORY = "Once upon a time there was a small house by the sea."
 DUCK = Manners("duck", pause_after_ms=300, patience_ms=800, quiet_ms=500)

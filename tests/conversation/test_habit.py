@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tests.conversation.world import World
 from voiceagent.conversation.rules import EndpointingRules, Rules
-from voiceagent.turn_taking.endpointing import EndpointModel
-from voiceagent.turn_taking.pause import Habit
+from voiceagent.turn_taking.endpointing import EndpointModel, Habit
 
 BY_HABIT = EndpointingRules(EndpointModel({"habit": 1.0}))
 

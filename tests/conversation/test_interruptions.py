@@ -7,7 +7,7 @@ import pytest
 from tests.conversation.world import World
 from voiceagent.conversation.rules import EndpointingRules, Rules
 from voiceagent.turn_taking.endpointing import EndpointModel
-from voiceagent.turn_taking.manners import Manners
+from voiceagent.turn_taking.overlap import Manners
 
 STORY = "Once upon a time there was a small house by the sea."
 QUESTION = "What is the weather in Paris?"

@@ -13,9 +13,9 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.rules import Limits, Phrases, Rules
 from voiceagent.conversation.state import Phase
+from voiceagent.turn_taking.endpointing import Prosody
 from voiceagent.turn_taking.languages import LANGUAGES
-from voiceagent.turn_taking.manners import MANNERS
-from voiceagent.turn_taking.pause import Prosody
+from voiceagent.turn_taking.overlap import MANNERS
 
 AGAIN, OFFER, HELLO, SORRY = "Say that again?", "Do you want a person?", "Hello?", "That broke."
 PHRASES = Phrases(

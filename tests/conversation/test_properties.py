@@ -15,9 +15,9 @@ from voiceagent.conversation.history import Chunk, Message
 from voiceagent.conversation.rules import Limits, MemoryRules, Phrases, Rules, ToolRule
 from voiceagent.conversation.state import Phase
 from voiceagent.conversation.tools import LATE
+from voiceagent.turn_taking.endpointing import Prosody
 from voiceagent.turn_taking.languages.en import ENGLISH
-from voiceagent.turn_taking.manners import MANNERS
-from voiceagent.turn_taking.pause import Prosody
+from voiceagent.turn_taking.overlap import MANNERS
 
 TEXTS = ("Mm-hm.", "Hello there.", "One, two, three. Four five", " and six!", "", "Yes", " no. Maybe so, I think.")
 

@@ -12,8 +12,8 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.rules import Limits, Phrases
 from voiceagent.conversation.state import Phase
-from voiceagent.turn_taking.manners import MANNERS
-from voiceagent.turn_taking.pause import Prosody
+from voiceagent.turn_taking.endpointing import Prosody
+from voiceagent.turn_taking.overlap import MANNERS
 
 TIMEOUT_MS = 30_000.0
 COUGH_MS, MUMBLE_MS = 300.0, 1400.0

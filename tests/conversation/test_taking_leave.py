@@ -11,7 +11,7 @@ from voiceagent.conversation.rules import Phrases, ReplyWish, Rules, ToolRule
 from voiceagent.conversation.silence import AGENT_ENDED
 from voiceagent.turn_taking.languages import LANGUAGES, language
 from voiceagent.turn_taking.languages.en import ENGLISH
-from voiceagent.turn_taking.manners import EAGER, MANNERS, Manners
+from voiceagent.turn_taking.overlap import EAGER, MANNERS, Manners
 
 END = "end_call"
 TOOLS = {END: ToolRule("external", ends_call=True), "book": ToolRule("external"), "pay": ToolRule(confirm="Shall I pay?")}

@@ -8,7 +8,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.rules import Rules
 from voiceagent.simulation.virtual_call import FRAME_MS, Record, VirtualCall, VirtualClause
-from voiceagent.turn_taking.pause import Prosody
+from voiceagent.turn_taking.endpointing import Prosody
 
 WORD_MS = 200.0
 

@@ -7,8 +7,7 @@ from voiceagent.conversation import machine
 from voiceagent.conversation.rules import EndpointingRules, Rules
 from voiceagent.latency.spans import LegKind, Stage, TurnReport, WaitCause
 from voiceagent.latency.turns import TurnMeter
-from voiceagent.turn_taking.endpointing import EndpointModel
-from voiceagent.turn_taking.pause import Prosody
+from voiceagent.turn_taking.endpointing import EndpointModel, Prosody
 
 WORDS = (ev.SpokenWord("It", 0, 200), ev.SpokenWord("is", 200, 400), ev.SpokenWord("noon.", 400, 600))
 

@@ -18,8 +18,7 @@ from models.train.endpoint_score import score
 from models.train.endpoint_speak import voices
 from models.train.endpoint_turns import LONGEST_PAUSE_MS, Part, draw_turn
 from voiceagent.call import hearing
-from voiceagent.turn_taking.endpointing import EndpointingDelays
-from voiceagent.turn_taking.pause import PauseEvidence, Prosody
+from voiceagent.turn_taking.endpointing import EndpointingDelays, PauseEvidence, Prosody
 
 PARTS: tuple[Part, ...] = ("fit", "tune", "held_out")
 

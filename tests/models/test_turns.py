@@ -26,8 +26,7 @@ from models.train.turns.patterns import FOLDER, MOST_SHARED, Part, Pattern, patt
 from models.train.turns.rows import only, pauses_of, rows
 from models.train.turns.speak import by_telephone, draw_voice
 from models.train.turns.sweep import Pauses, area, best, end_turns, outcomes_of, rule_score, silences
-from voiceagent.turn_taking.endpoint_features import JUDGES
-from voiceagent.turn_taking.endpointing import EndpointModel
+from voiceagent.turn_taking.endpointing import JUDGES, EndpointModel
 
 PARTS: tuple[Part, ...] = ("fit", "brief", "tune", "held_out")
 LEAST_PATTERNS, LEAST_TOPICS, LEAST_NEW_TOPICS = 350, 16, 5

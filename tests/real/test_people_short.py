@@ -19,7 +19,7 @@ from tests.people.people import RATE_HZ, Recording, recordings
 from tests.real.models import published
 from voiceagent.models.registry import profile
 from voiceagent.stt.gates import says_all_twice
-from voiceagent.stt.stable import bare
+from voiceagent.stt.hypothesis import bare
 from voiceagent.stt.whisper import WhisperEngine, create
 from voiceagent.turn_taking.languages import language
 from voiceagent.turn_taking.patience import ExpectedValue

@@ -27,8 +27,7 @@ from voiceagent.store.event_log import (
 )
 from voiceagent.store.schema import connect
 from voiceagent.store.writer import Losses, StoreWriter
-from voiceagent.turn_taking.endpointing import EndpointModel
-from voiceagent.turn_taking.pause import Prosody
+from voiceagent.turn_taking.endpointing import EndpointModel, Prosody
 
 RULES = Rules(
     language="en", phrases=Phrases(greeting="Hello."), endpointing=EndpointingRules(model=EndpointModel(speculate_from=0.0))

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.conversation.world import World
 from tests.store.calls import Played, keep_call, talk
 from tests.store.test_event_log import play_call
-from voiceagent.cli.conversation import line
+from voiceagent.cli.calls import line
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.rules import Rules
 from voiceagent.settings.agent import Keep
@@ -15,7 +15,7 @@ from voiceagent.store.database import local_store
 from voiceagent.store.records import all_events
 from voiceagent.store.schema import reading
 from voiceagent.store.transcript import transcript
-from voiceagent.turn_taking.pause import Prosody
+from voiceagent.turn_taking.endpointing import Prosody
 
 
 def lines(folder: Path, play: Played = play_call, *, keep: Keep = "transcripts") -> list[str]:

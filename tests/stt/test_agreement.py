@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voiceagent.stt.stable import LocalAgreement
+from voiceagent.stt.hypothesis import LocalAgreement
 
 
 def after(*hypotheses: str) -> tuple[str, str]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from voiceagent.stt.hypothesis import RecognisedWord
-from voiceagent.stt.stable import AlignAtt, clear_of
+from voiceagent.stt.hypothesis import AlignAtt, RecognisedWord, clear_of
 
 
 def timed(*ends_s: float) -> list[RecognisedWord]:

@@ -9,13 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voiceagent.turn_taking.endpoint_features import features
 from voiceagent.turn_taking.endpoint_weights import TRAINED
-from voiceagent.turn_taking.endpointing import BY_WORDS, ENDPOINTING_MANNERS, WITHOUT_JUDGES, EndpointingDelays, EndpointModel
+from voiceagent.turn_taking.endpointing import (
+    BY_WORDS,
+    ENDPOINTING_MANNERS,
+    WITHOUT_JUDGES,
+    EndpointingDelays,
+    EndpointModel,
+    PauseEvidence,
+    Prosody,
+    features,
+)
 from voiceagent.turn_taking.language import UNKNOWN, Language
 from voiceagent.turn_taking.languages.de import GERMAN
 from voiceagent.turn_taking.languages.en import ENGLISH
-from voiceagent.turn_taking.pause import PauseEvidence, Prosody
 
 MODEL = EndpointModel()
 FALLING, LEVEL = Prosody(4.0, 4.0), Prosody(0.2, 0.0)

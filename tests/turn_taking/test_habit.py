@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voiceagent.turn_taking.endpointing import EndpointModel
+from voiceagent.turn_taking.endpointing import EndpointModel, Habit, PauseEvidence, Prosody
 from voiceagent.turn_taking.languages.en import ENGLISH
-from voiceagent.turn_taking.pause import Habit, PauseEvidence, Prosody
 
 
 def delay_ms(habit: Habit) -> float:

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from voiceagent.turn_taking.languages import language
-from voiceagent.turn_taking.manners import MANNERS, Manners, Overheard
-from voiceagent.turn_taking.overlap import Overlap, leaning
+from voiceagent.turn_taking.overlap import MANNERS, Manners, Overheard, Overlap, leaning
 
 PATIENT = Manners("duck", pause_after_ms=300, patience_ms=800, hush_after_ms=100, hush_ms=180)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.audio.format import HEARD_HZ
-from voiceagent.turn_taking.pause import Prosody
+from voiceagent.turn_taking.endpointing import Prosody
 
 FRAME_SAMPLES = 640
 HOP_SAMPLES = 160

@@ -36,7 +36,7 @@ from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.turn_judges.judge import TurnJudge
 from voiceagent.turn_taking.endpointing import ENDPOINTING_MANNERS, WITHOUT_JUDGES, EndpointModel, Manner
-from voiceagent.turn_taking.manners import MANNERS
+from voiceagent.turn_taking.overlap import MANNERS
 
 MIN_ROOM_TOKENS = 300
 """The least room for a conversation: about five turns."""

@@ -9,7 +9,7 @@ import click
 from msgspec.structs import fields
 
 from voiceagent import __version__
-from voiceagent.cli.conversation import NO_DATA, show
+from voiceagent.cli.calls import NO_DATA, show
 from voiceagent.conversation.actions import Action
 from voiceagent.conversation.events import Event
 from voiceagent.conversation.machine import Replayed

@@ -18,10 +18,9 @@ from voiceagent.conversation.rules import ReplyWish
 from voiceagent.conversation.speculation import next_prompt, prefill, settle_speculation, speculate
 from voiceagent.conversation.state import NextReply, Pause, Phase, Step
 from voiceagent.conversation.tools import run_predicted
-from voiceagent.turn_taking.endpointing import EndpointingDelays
+from voiceagent.turn_taking.endpointing import EndpointingDelays, PauseEvidence
 from voiceagent.turn_taking.overlap import UNLIKE_WORDS, Verdict, classify
 from voiceagent.turn_taking.patience import ExpectedValue, ValueShape, expected_value, pending, progress
-from voiceagent.turn_taking.pause import PauseEvidence
 from voiceagent.turn_taking.request import is_farewell
 from voiceagent.turn_taking.spoken_language import AUTO
 

@@ -13,7 +13,7 @@ from voiceagent.conversation.events import FinalTranscript, Refusal
 from voiceagent.conversation.history import Chunk, Message
 from voiceagent.conversation.rules import ReplyWish
 from voiceagent.conversation.state import Pause, Step, Utterance
-from voiceagent.turn_taking.pause import Habit
+from voiceagent.turn_taking.endpointing import Habit
 
 COUNTED_MS = 200.0
 """Shorter silences lie inside words and phrases."""

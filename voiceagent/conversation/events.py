@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from voiceagent.conversation.history import Chunk, Message, ToolCall
 from voiceagent.conversation.rules import EndpointingRules, MemoryRules, ReplyRules, ReplyWish, TurnRules
-from voiceagent.turn_taking.pause import Prosody
+from voiceagent.turn_taking.endpointing import Prosody
 
 
 class Event(Struct, frozen=True):

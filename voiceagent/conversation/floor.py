@@ -24,8 +24,7 @@ from voiceagent.conversation.reply_lifecycle import (
     set_voice,
 )
 from voiceagent.conversation.state import NextReply, Phase, Step
-from voiceagent.turn_taking.manners import Overheard
-from voiceagent.turn_taking.overlap import Overlap, leaning
+from voiceagent.turn_taking.overlap import Overheard, Overlap, leaning
 from voiceagent.turn_taking.person_request import person_requests
 from voiceagent.turn_taking.request import agrees
 

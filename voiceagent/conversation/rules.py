@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from voiceagent.conversation.history import Message
 from voiceagent.turn_taking.endpointing import EndpointModel
-from voiceagent.turn_taking.manners import EAGER, Manners
+from voiceagent.turn_taking.overlap import EAGER, Manners
 from voiceagent.turn_taking.patience import ValueShape
 from voiceagent.turn_taking.spoken_language import FIRST_LANGUAGE
 

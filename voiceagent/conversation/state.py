@@ -15,9 +15,9 @@ from voiceagent.conversation.events import Refusal
 from voiceagent.conversation.history import Chunk, Message, ToolCall
 from voiceagent.conversation.reply import Reply, ToolRun
 from voiceagent.conversation.rules import ReplyWish, Rules
+from voiceagent.turn_taking.endpointing import NO_HABIT, Habit, Prosody
 from voiceagent.turn_taking.language import Language, Prompts, Sayings
 from voiceagent.turn_taking.languages import LANGUAGES, language
-from voiceagent.turn_taking.pause import NO_HABIT, Habit, Prosody
 from voiceagent.turn_taking.spoken_language import AUTO, SpokenLanguage
 
 

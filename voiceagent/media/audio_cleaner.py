@@ -11,9 +11,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.audio.echo_evidence import EchoEvidence
 from voiceagent.audio.format import FRAME_MS, PLAYED_FRAME_SAMPLES, PLAYED_HZ
-from voiceagent.audio.voice_processing import EXTRA, PACKAGE, VoiceProcessor, is_installed, load
+from voiceagent.audio.voice_processing import EXTRA, PACKAGE, EchoEvidence, VoiceProcessor, is_installed, load
 from voiceagent.errors import ConfigError
 
 KEPT_SAMPLES = PLAYED_HZ

@@ -19,9 +19,9 @@ from voiceagent.conversation.state import Phase
 from voiceagent.simulation.script import HAS_EFFECTS, LOOKS_UP, ScriptedTurn, ScriptedUtterance, script
 from voiceagent.simulation.tally import Tally
 from voiceagent.simulation.virtual_call import FRAME_MS, WORD_MS, Record, TimedCall, VirtualClause
+from voiceagent.turn_taking.endpointing import Prosody
 from voiceagent.turn_taking.language import bare_words
 from voiceagent.turn_taking.overlap import EARLY_ANSWER_WORDS
-from voiceagent.turn_taking.pause import Prosody
 
 PAUSE_MS, PARTIAL_MS, SAID_WORD_MS = 100.0, 200.0, 290.0
 NOISE_MS = 220.0

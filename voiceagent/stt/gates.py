@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from voiceagent.stt.hypothesis import Hypothesis
-from voiceagent.stt.stable import bare
+from voiceagent.stt.hypothesis import Hypothesis, bare
 
 
 class GateLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

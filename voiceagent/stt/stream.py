@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from voiceagent.audio.format import HEARD_HZ
 from voiceagent.stt.engine import DecodeDropped, ExpectsValues, StreamOptions, SttEngine
 from voiceagent.stt.gates import rejection
-from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord
-from voiceagent.stt.stable import AlignAtt, LocalAgreement, StableWords, clear_of
+from voiceagent.stt.hypothesis import AlignAtt, Hypothesis, LocalAgreement, RecognisedWord, StableWords, clear_of
 from voiceagent.task_owner import TaskOwner
 from voiceagent.turn_taking.patience import ExpectedValue
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from voiceagent.text_normalization.context import after, word_set
-from voiceagent.text_normalization.numerals import NUMBER, cardinal, plain
-from voiceagent.text_normalization.units import PER, per
+from voiceagent.text_normalization.numerals import NUMBER, PER, cardinal, per, plain
 
 Currency = tuple[str, str, str, str]
 _DOLLAR: Currency = ("dollar", "dollars", "cent", "cents")

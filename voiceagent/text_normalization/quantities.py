@@ -7,8 +7,7 @@ import re
 from voiceagent.text_normalization.context import after, before, counts, word_set
 from voiceagent.text_normalization.exactly import letters
 from voiceagent.text_normalization.money import SCALES
-from voiceagent.text_normalization.numerals import NUMBER, by_digits, cardinal, ordinal, plain, year
-from voiceagent.text_normalization.units import PER, UNIT, names, per
+from voiceagent.text_normalization.numerals import NUMBER, PER, UNIT, by_digits, cardinal, names, ordinal, per, plain, year
 
 _SIGN = r"(?P<sign>[-−–])?"
 _VULGAR = {

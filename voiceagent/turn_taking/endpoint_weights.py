@@ -19,7 +19,7 @@ TRAINED: Mapping[str, float] = {
     "value_size": -1.131,
     "ear_missing": 1.1,
 }
-"""Weights of `endpoint_features.features`."""
+"""Weights of `endpointing.features`."""
 HESITATION_MS, SPREAD, SPECULATE_FROM = 600.0, 0.8, 0.5
 MANNERS: Mapping[str, tuple[float, float, float]] = {
     "brisk": (0.2, 200.0, 1600.0),

@@ -27,7 +27,7 @@ from models.train.turns.patterns import Part
 from models.train.turns.rows import Meanings, Row, only, pauses_of, rows
 from models.train.turns.speak import Line
 from models.train.turns.sweep import Pauses, RuleScore, area, rule_score
-from voiceagent.turn_taking.endpoint_features import JUDGES, features
+from voiceagent.turn_taking.endpointing import JUDGES, features
 from voiceagent.turn_taking.language import Language
 from voiceagent.turn_taking.languages.en import ENGLISH
 

@@ -26,10 +26,8 @@ from models.train.turns.hear import Evidence, read_meanings
 from models.train.turns.people import FITTED, people
 from models.train.turns.rows import Row, rows
 from models.train.turns.sweep import Pauses, area, rule_score
-from voiceagent.turn_taking.endpoint_features import features
-from voiceagent.turn_taking.endpointing import Manner, most_for
+from voiceagent.turn_taking.endpointing import Habit, Manner, features, most_for
 from voiceagent.turn_taking.languages.en import ENGLISH
-from voiceagent.turn_taking.pause import Habit
 
 OF_WORDS = ("mark_question", "whole_turn", "unfinished", "asks")
 """What the words tell beside the judges, chosen by leaving one recording out (`models/endpointer.md`)."""
@@ -217,7 +215,7 @@ def as_python(weights: Mapping[str, float], learned_from: int, validated: float)
         "TRAINED: Mapping[str, float] = {",
         *(f'    "{name}": {weight},' for name, weight in weights.items()),
         "}",
-        '"""Weights of `endpoint_features.features`."""',
+        '"""Weights of `endpointing.features`."""',
         f"HESITATION_MS, SPREAD, SPECULATE_FROM = {HESITATION_MS}, {SPREAD}, {SPECULATE_FROM}",
         "MANNERS: Mapping[str, tuple[float, float, float]] = {",
         *(f'    "{name}": ({risk}, {SHORTEST_MS}, {longest}),' for name, (risk, longest) in MANNERS.items()),

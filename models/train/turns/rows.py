@@ -10,7 +10,7 @@ import numpy as np
 from models.train.turns.hear import JUDGED_FROM_MS, Evidence, JudgedHearing
 from models.train.turns.sweep import Pauses
 from voiceagent.turn_judges.meaning import without_closing_marks
-from voiceagent.turn_taking.pause import PauseEvidence, Prosody
+from voiceagent.turn_taking.endpointing import PauseEvidence, Prosody
 
 Meanings = Mapping[tuple[str, str], float]
 
