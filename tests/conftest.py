@@ -24,7 +24,7 @@ from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.settings.agent import AdmissionSettings
 from voiceagent.telephone.application import TelephonePart
 from voiceagent.telephone.sip.line import SipService
-from voiceagent.telephone.streams.lines import NO_TELEPHONE, Telephone
+from voiceagent.telephone.streams.vendors import NO_TELEPHONE, Telephone
 
 os.environ.setdefault(PROFILE_VARIABLE, "embedded")
 

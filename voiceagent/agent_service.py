@@ -71,7 +71,7 @@ from voiceagent.telephone.features.call_results import CallResults
 from voiceagent.telephone.features.phone_call import PhoneServices
 from voiceagent.telephone.features.recording import Recordings
 from voiceagent.telephone.sip.line import SipService, Trunk
-from voiceagent.telephone.streams.lines import Telephone
+from voiceagent.telephone.streams.vendors import Telephone
 from voiceagent.tools.call_context import CallOrigin
 from voiceagent.tools.call_tools import CallTools, EndCallTool
 from voiceagent.tools.client_mcp import check_allowed

@@ -27,8 +27,8 @@ from voiceagent.models.registry import profile
 from voiceagent.server.calls.calls import CallHandle, StartCall
 from voiceagent.server.http.app import READINESS, make_app
 from voiceagent.settings.telephone import TelephonySettings
-from voiceagent.telephone.streams.lines import STREAM_LIMITS, StreamLimits, Telephone
 from voiceagent.telephone.streams.stream_leg import StreamLeg
+from voiceagent.telephone.streams.vendors import STREAM_LIMITS, StreamLimits, Telephone
 
 PROGRAM_LOGS = ("janus.log", "baresip.log")
 LAST_LINES = 30

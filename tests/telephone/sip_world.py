@@ -27,7 +27,7 @@ from voiceagent.media.playout import Playout, Position
 from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts
 from voiceagent.server.calls.calls import CallHandle, StartCall
 from voiceagent.server.http.app import READINESS, make_app
-from voiceagent.settings.sip import SipSettings
+from voiceagent.settings.telephone import SipSettings
 from voiceagent.telephone.application import LINE
 from voiceagent.telephone.phone_leg import TRANSFERRED
 from voiceagent.telephone.sip.janus_client import SIP_PATIENCE, SipPatience

@@ -27,7 +27,7 @@ from voiceagent.settings.agent import load_agent
 from voiceagent.settings.telephone import TelephonySettings
 from voiceagent.telephone.messages import Digit, Flow, MarkReached, Started
 from voiceagent.telephone.streams.binary_streams import FORMATS, AsteriskStream
-from voiceagent.telephone.streams.lines import StreamLimits, Telephone
+from voiceagent.telephone.streams.vendors import StreamLimits, Telephone
 
 BOTH = pytest.mark.parametrize("is_json", [True, False], ids=["json", "plain"])
 

@@ -24,7 +24,7 @@ from voiceagent.settings.telephone import AudioSocket
 from voiceagent.telephone.application import ASTERISK
 from voiceagent.telephone.streams import audiosocket as audiosocket_server
 from voiceagent.telephone.streams.audiosocket import AudioSocketServer, AudioSocketStream, FrameKind
-from voiceagent.telephone.streams.lines import StreamLimits
+from voiceagent.telephone.streams.vendors import StreamLimits
 
 CALL = uuid.UUID("12345678-1234-5678-1234-567812345678")
 

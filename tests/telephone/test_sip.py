@@ -29,8 +29,7 @@ from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts
 from voiceagent.server.calls.calls import StartCall
 from voiceagent.server.http.app import CALLS
 from voiceagent.settings.agent import AgentConfig
-from voiceagent.settings.sip import SipSettings, TransferTarget
-from voiceagent.settings.telephone import TelephonySettings
+from voiceagent.settings.telephone import SipSettings, TelephonySettings, TransferTarget
 from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.sip.call import SipCall
 from voiceagent.telephone.sip.line import soonest

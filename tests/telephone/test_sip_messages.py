@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from voiceagent.audio.format import PHONE_FRAME_SAMPLES
 from voiceagent.errors import ConfigError, MediaError
-from voiceagent.settings.sip import SipSettings, TransferTarget
+from voiceagent.settings.telephone import SipSettings, TransferTarget
 from voiceagent.telephone.sip import janus_messages as janus
 from voiceagent.telephone.sip.description import PCMA, PCMU, is_hold, read_audio, updated, with_keys
 from voiceagent.telephone.sip.janus_messages import call_cause, registration_cause

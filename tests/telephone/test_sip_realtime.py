@@ -20,7 +20,7 @@ from tests.telephone.logged_lines import Lines
 from tests.telephone.sip_parts import HOST, WEBHOOK_SECRET, phone
 from tests.telephone.sip_world import SipWorld, sip_world
 from tests.telephone.test_sip_calls import an_exchange
-from voiceagent.settings.sip import CallWebhookSettings
+from voiceagent.settings.telephone import CallWebhookSettings
 
 if TYPE_CHECKING:
     from openai.resources.realtime.realtime import AsyncRealtimeConnection

@@ -18,8 +18,8 @@ from voiceagent.audio.levels import dbfs
 from voiceagent.audio.resample import resample
 from voiceagent.media.audio_cleaner import AudioCleaning
 from voiceagent.server.http.app import CALLS
-from voiceagent.telephone.streams.lines import StreamLimits
 from voiceagent.telephone.streams.stream_leg import StreamLeg
+from voiceagent.telephone.streams.vendors import StreamLimits
 
 REPLY = "Your order left our warehouse on Monday morning, and the driver tried to deliver it twice in the afternoon."
 

@@ -36,14 +36,12 @@ from voiceagent.media.leg import Leg
 from voiceagent.server.calls.calls import CallHandle, StartCall
 from voiceagent.server.http.app import READINESS, make_app
 from voiceagent.settings.agent import AgentConfig
-from voiceagent.settings.sip import SipSettings
-from voiceagent.settings.telephone import TelephonySettings, with_shared
+from voiceagent.settings.telephone import SipSettings, TelephonySettings, with_shared
 from voiceagent.telephone.features.key_tools import PressKeys
 from voiceagent.telephone.features.recording import Recordings
 from voiceagent.telephone.messages import CallFacts
-from voiceagent.telephone.streams.lines import Telephone
 from voiceagent.telephone.streams.stream_leg import StreamLeg
-from voiceagent.telephone.streams.vendors import VENDORS
+from voiceagent.telephone.streams.vendors import VENDORS, Telephone
 from voiceagent.telephone.transfer.feature import TransferFeature
 from voiceagent.telephone.transfer.stream_transfers import DIALLED_S, MAX_OPEN, VALID_S, StreamTransfers
 from voiceagent.tools.tool import RunScope, ToolError

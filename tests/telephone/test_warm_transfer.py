@@ -17,7 +17,7 @@ from tests.telephone.sip_parts import Phone, phone, until
 from tests.telephone.sip_world import GONE_HZ, LAST_WORDS_HZ, SUMMARY_HZ, SipTestCall, SipWorld, sip_world
 from tests.telephone.tones import is_loud, level_at, tone
 from voiceagent.server.http.app import CALLS
-from voiceagent.settings.sip import TransferTarget
+from voiceagent.settings.telephone import TransferTarget
 from voiceagent.telephone.sip.janus_client import SIP_PATIENCE, SipPatience
 from voiceagent.telephone.transfer.warm import CALLER_GONE, ColleagueCall
 

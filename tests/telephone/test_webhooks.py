@@ -18,9 +18,8 @@ from tests.telephone.test_refusals import forgeries, status_of_stream
 from voiceagent.server.http.app import CALLS
 from voiceagent.server.http.slowing import AT_ONCE, RefusalLimits
 from voiceagent.telephone.messages import CallFacts
-from voiceagent.telephone.streams.lines import StreamLimits
 from voiceagent.telephone.streams.signatures import SignedRequest
-from voiceagent.telephone.streams.vendors import VENDORS
+from voiceagent.telephone.streams.vendors import VENDORS, StreamLimits
 from voiceagent.telephone.streams.webhooks import REMEMBERED_S, AnsweredWebhooks, facts_of
 
 SIGNS_NO_QUERY = ["telnyx", "vonage", "jambonz"]

@@ -20,8 +20,8 @@ from voiceagent.server.http.problems import Problem
 from voiceagent.task_owner import running
 from voiceagent.telephone.sip.line import SipLine, SipService
 from voiceagent.telephone.streams.audiosocket import AudioSocketServer
-from voiceagent.telephone.streams.lines import NO_TELEPHONE, Telephone
 from voiceagent.telephone.streams.routes import WEBHOOK_METHODS, Switchboard
+from voiceagent.telephone.streams.vendors import NO_TELEPHONE, Telephone
 from voiceagent.untrusted_json import read_json, read_struct
 
 LINE = web.AppKey("sip line", SipLine)

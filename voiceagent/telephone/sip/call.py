@@ -9,7 +9,7 @@ from collections.abc import Callable
 from voiceagent.audio.g711 import ComfortNoise
 from voiceagent.errors import MediaError
 from voiceagent.media.webrtc.ports import MediaPorts
-from voiceagent.settings.sip import SipSettings
+from voiceagent.settings.telephone import SipSettings
 from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.messages import CallFacts
 from voiceagent.telephone.phone_leg import TRANSFERRED

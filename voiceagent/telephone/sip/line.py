@@ -20,7 +20,7 @@ from voiceagent.server.calls.admission import RETRY_AFTER_S
 from voiceagent.server.calls.calls import NO_PORT, Calls, StartCall, new_call_id
 from voiceagent.server.calls.quotas import Client
 from voiceagent.server.http.problems import Problem
-from voiceagent.settings.sip import CallWebhookSettings, SipSettings, TransferTarget, check_uri
+from voiceagent.settings.telephone import CallWebhookSettings, SipSettings, TransferTarget, check_uri
 from voiceagent.task_owner import TaskOwner, running
 from voiceagent.telephone.sip import janus_messages as janus
 from voiceagent.telephone.sip.call import SETTLES_S, CallRefused, SipCall

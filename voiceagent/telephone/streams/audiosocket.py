@@ -23,8 +23,8 @@ from voiceagent.settings.telephone import AudioSocket
 from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.messages import Audio, AudioFormat, CallFacts, Encoding, Message, Other, Started, Stopped, Stream
 from voiceagent.telephone.streams.json_stream import digit
-from voiceagent.telephone.streams.lines import STREAM_LIMITS, StreamLimits
 from voiceagent.telephone.streams.stream_leg import StreamLeg
+from voiceagent.telephone.streams.vendors import STREAM_LIMITS, StreamLimits
 
 log = logging.getLogger(__name__)
 

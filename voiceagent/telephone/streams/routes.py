@@ -20,10 +20,9 @@ from voiceagent.server.http.slowing import Slowing
 from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.messages import CallFacts, Started, Stream
 from voiceagent.telephone.streams.json_stream import text
-from voiceagent.telephone.streams.lines import StreamLimits, Telephone, VendorLine
 from voiceagent.telephone.streams.signatures import SignedRequest
 from voiceagent.telephone.streams.stream_leg import StreamLeg
-from voiceagent.telephone.streams.vendors import TAKEN, Answer
+from voiceagent.telephone.streams.vendors import TAKEN, Answer, StreamLimits, Telephone, VendorLine
 from voiceagent.telephone.streams.webhooks import AnsweredWebhooks, Tickets, facts_of, fields_of, unsigned_parameters
 from voiceagent.telephone.transfer.stream_transfers import StreamEnd, StreamTransfer, StreamTransfers
 

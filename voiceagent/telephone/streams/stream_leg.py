@@ -20,8 +20,8 @@ from voiceagent.telephone.codec import PhoneDecoder, PhoneEncoder
 from voiceagent.telephone.messages import Audio, Digit, Flow, MarkReached, Started, Stopped, Stream
 from voiceagent.telephone.phone_leg import NO_TRANSFERS, TRANSFERRED, ColleagueBriefing, PhoneLeg
 from voiceagent.telephone.streams.json_stream import JsonStream
-from voiceagent.telephone.streams.lines import STREAM_LIMITS, StreamLimits
 from voiceagent.telephone.streams.player import MarkLedger, StreamPlayer
+from voiceagent.telephone.streams.vendors import STREAM_LIMITS, StreamLimits
 from voiceagent.telephone.telephone_events import check_keys
 from voiceagent.telephone.transfer.stream_transfers import StreamTransfer
 from voiceagent.token_bucket import Meter, TokenBucket

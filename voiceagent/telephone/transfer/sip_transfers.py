@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 
-from voiceagent.settings.sip import SipSettings, TransferTarget
+from voiceagent.settings.telephone import SipSettings, TransferTarget
 from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.phone_leg import TRANSFERRED, ColleagueBriefing
 from voiceagent.telephone.sip.janus_client import GatewayError

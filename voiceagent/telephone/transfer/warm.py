@@ -22,7 +22,7 @@ from voiceagent.media.leg import Leg
 from voiceagent.media.playout import Position
 from voiceagent.server.calls.calls import StartCall
 from voiceagent.server.http.problems import Problem
-from voiceagent.settings.sip import TransferTarget
+from voiceagent.settings.telephone import TransferTarget
 from voiceagent.task_owner import running
 from voiceagent.telephone.phone_leg import CALLER_HUNG_UP, ColleagueBriefing
 from voiceagent.telephone.sip.audio import Bridge, mixed
