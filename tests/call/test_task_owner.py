@@ -1,4 +1,4 @@
-"""Owners of tasks: what they start has ended when they have, and errors that nobody takes are logged."""
+"""Owners of tasks, and of those of a call: what they start has ended when they have, and errors that nobody takes are logged."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from voiceagent.call.scope import CallTasks
 from voiceagent.task_owner import Once, TaskOwner, running
 
 PACKAGE = Path(__file__).resolve().parents[2] / "voiceagent"
@@ -93,3 +94,16 @@ async def test_work_that_is_done_once_goes_on_when_one_of_those_who_wait_for_it_
 def test_no_task_of_the_package_is_without_an_owner() -> None:
     found = [path.name for path in PACKAGE.rglob("*.py") if BARE.search(path.read_text(encoding="utf-8"))]
     assert found == ["task_owner.py"]
+
+
+async def test_an_owner_is_cancelled_with_its_parts_except_for_those_that_are_spared() -> None:
+    async with asyncio.TaskGroup() as group:
+        tasks = CallTasks(group)
+        owners = ("reply 1", "reply 1/a", "reply 1/b", "reply 11", "reply 11/a")
+        started = {owner: tasks.start(owner, asyncio.sleep(60)) for owner in owners}
+        tasks.cancel("reply 1", ["reply 1/b"])
+        await asyncio.wait([started["reply 1"], started["reply 1/a"]])
+        assert [owner for owner, task in started.items() if not task.done()] == ["reply 1/b", "reply 11", "reply 11/a"]
+        tasks.cancel("reply 1/b")
+        await asyncio.wait([started["reply 1/b"]])
+        tasks.cancel_all()

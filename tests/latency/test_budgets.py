@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import re
 from dataclasses import astuple, replace
 from pathlib import Path
@@ -8,10 +10,76 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voiceagent.errors import ConfigError
-from voiceagent.latency.budgets import StageLimits, check_turn, load_budgets, parse_budgets
+from voiceagent.latency.budgets import StageLimits, check_turn, compare, distribution, load_budgets, parse_budgets, percentile
 from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
 from voiceagent.models.registry import registry
 from voiceagent.resources import default_budgets_file
+
+durations_ms = st.lists(st.floats(0, 1e6, allow_nan=False), min_size=1, max_size=200)
+
+
+def test_a_percentile_is_the_nearest_rank() -> None:
+    values = [float(v) for v in range(1, 101)]
+    assert [percentile(values, p) for p in (0, 50, 95, 99, 100)] == [1, 50, 95, 99, 100]
+    assert percentile([7.0], 99) == 7.0
+
+
+def test_the_p99_of_few_turns_is_the_worst_of_them() -> None:
+    assert percentile([1.0, 900.0, 2.0], 99) == 900.0
+
+
+def test_no_values_have_no_percentile() -> None:
+    with pytest.raises(ValueError, match="no values"):
+        percentile([], 50)
+
+
+@given(durations_ms, st.floats(0, 100))
+def test_at_least_the_asked_share_does_not_exceed_a_percentile(values: list[float], percent: float) -> None:
+    found = percentile(values, percent)
+    assert found in values
+    assert sum(v <= found for v in values) * 100 >= percent * len(values)
+
+
+@given(durations_ms)
+def test_percentiles_do_not_decrease(values: list[float]) -> None:
+    found = distribution(values)
+    assert found.p50_ms <= found.p95_ms <= found.p99_ms <= max(values)
+
+
+LIMITS = load_budgets(default_budgets_file()).of("embedded")
+
+
+def turns(*vad_ms: float) -> list[TurnReport]:
+    return [TurnReport("c", i, 0.0, "embedded", (Span(Stage.VAD, 0.0, ms),), None, None) for i, ms in enumerate(vad_ms, 1)]
+
+
+def test_every_stage_is_compared_in_order_and_only_the_measured_ones_have_figures() -> None:
+    stages = compare(turns(4, 8), LIMITS)
+    assert [stage.stage for stage in stages] == list(Stage)
+    assert [stage.stage for stage in stages if stage.measured] == [Stage.VAD]
+    assert not any(stage.over for stage in stages)
+
+
+def test_only_the_percentiles_over_their_limit_are_named() -> None:
+    slow_tail = turns(*[5.0] * 90, *[45.0] * 10)
+    (vad,) = [stage for stage in compare(slow_tail, LIMITS) if stage.stage is Stage.VAD]
+    assert vad.measured is not None
+    assert (vad.measured.count, vad.measured.p50_ms, vad.measured.p95_ms) == (100, 5.0, 45.0)
+    assert vad.over == ("p95",)
+
+
+def test_a_value_at_its_limit_is_within_it() -> None:
+    (vad,) = [stage for stage in compare(turns(LIMITS[Stage.VAD].p50_ms), LIMITS) if stage.stage is Stage.VAD]
+    assert vad.over == ()
+
+
+def test_a_stage_that_occurs_twice_in_a_turn_counts_twice() -> None:
+    turn = TurnReport("c", 1, 0.0, "embedded", (Span(Stage.TOOL, 0, 10), Span(Stage.TOOL, 20, 30)), 600.0, 100.0)
+    measured = {stage.stage: stage.measured for stage in compare([turn], LIMITS) if stage.measured}
+    assert measured[Stage.TOOL].count == 2
+    assert measured[Stage.VOICE_TO_VOICE].p50_ms == 600.0
+    assert measured[Stage.BARGE_IN_STOP].p50_ms == 100.0
+
 
 GOOD = default_budgets_file().read_text(encoding="utf-8")
 LINE_OF = {line.split(":")[0].strip(): number for number, line in reversed(list(enumerate(GOOD.splitlines(), 1)))}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-from tests.telephone.line_tones import CADENCES, line
+from tests.telephone.tones import CADENCES, line
 from voiceagent.audio.tones import AFTER_MS
 from voiceagent.telephone.features.answering_machine import LIMITS, AnsweringMachine, MachineVerdict
 from voiceagent.turn_taking.languages import LANGUAGES, language

@@ -17,9 +17,9 @@ from aiohttp.test_utils import TestServer
 
 from tests.fakes import Said
 from tests.server_process import ServerProcess, running_server
-from tests.telephone.line_tones import RATE_HZ, line
 from tests.telephone.peers import CALLED, CALLER, Peer, environment
 from tests.telephone.test_telephone_calls import AGENT, WEATHER, ended, spoken
+from tests.telephone.tones import RATE_HZ, line
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.resources import demo_agent_file

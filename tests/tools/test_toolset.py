@@ -12,7 +12,7 @@ import pytest
 
 from voiceagent.errors import ConfigError
 from voiceagent.tools import ToolError, tool
-from voiceagent.tools.runner import MAX_RUNNING
+from voiceagent.tools.runner import MAX_RUNNING, RunTimes
 from voiceagent.tools.tool import Effect, Tool, ToolPolicy
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.turn_taking.languages import LANGUAGES
@@ -296,3 +296,13 @@ def test_tools_that_destroy_something_unasked_are_found(name: str, description: 
 def test_a_question_is_a_text_or_false() -> None:
     with pytest.raises(ConfigError, match="confirm is true, expected the question"):
         tool(confirm=True)(lambda: "")  # type: ignore[call-overload]  # on purpose
+
+
+def test_how_long_a_tool_takes_follows_its_latest_runs() -> None:
+    times = RunTimes()
+    assert times.typical_ms("get_order") == 0.0
+    times.took("get_order", 800.0)
+    assert times.typical_ms("get_order") == 800.0
+    for _ in range(20):
+        times.took("get_order", 5.0)
+    assert 5.0 < times.typical_ms("get_order") < 10.0
