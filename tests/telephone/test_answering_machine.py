@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
 import yaml
 
+from tests.conversation.world import World
 from tests.telephone.tones import CADENCES, line
 from voiceagent.audio.tones import AFTER_MS
-from voiceagent.telephone.features.answering_machine import LIMITS, AnsweringMachine, MachineVerdict
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.rules import Rules
+from voiceagent.settings.agent import AgentConfig
+from voiceagent.settings.telephone import TelephonySettings, VoicemailSettings
+from voiceagent.telephone.features.answering_machine import LIMITS, AnsweringMachine, MachineVerdict, Screening
 from voiceagent.turn_taking.languages import LANGUAGES, language
 
 FRAME = 320
@@ -261,6 +268,81 @@ def test_a_service_that_screens_calls_is_no_machine_not_even_with_its_beep(code:
     beep(detector)
     be_silent(detector, 5.0)
     assert detector.verdict is MachineVerdict.PERSON
+
+
+INTRODUCTION = "This is Anna of the clinic, about your appointment."
+
+
+class FeatureCall:
+    """The world, as a feature sees its call."""
+
+    call_id = "rtc_1"
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def feed(self, event: ev.Event) -> None:
+        self._world.feed(event)
+
+    def now_ms(self) -> float:
+        return self._world.now_ms
+
+
+class ScreenedWorld(World):
+    """A call that we made, with the feature that screens it."""
+
+    def __init__(self, voicemail: VoicemailSettings) -> None:
+        super().__init__(Rules(language="en"))
+        agent = AgentConfig(telephony=TelephonySettings(voicemail=voicemail))
+        self.screening = Screening(agent)
+        self.screening.begin(cast(Any, FeatureCall(self)))
+        self.begin()
+
+    def feed(self, event: ev.Event) -> tuple[act.AnyAction, ...]:
+        actions = super().feed(event)
+        self.screening.stepped(event, actions)
+        return actions
+
+
+def test_a_service_that_screens_calls_is_told_who_calls_once_and_whoever_comes_then_is_answered() -> None:
+    world = ScreenedWorld(VoicemailSettings(introduction=INTRODUCTION))
+    world.say("Please record your name and reason for calling.")
+    world.settle()
+    world.play_all()
+    assert world.assistant_texts() == [INTRODUCTION]
+    world.say("Thanks, stay on the line and I will see if this person is available.")
+    world.answer("I will wait.")
+    world.settle()
+    world.play_all()
+    assert world.assistant_texts() == [INTRODUCTION]
+    world.fire("silence")  # the line rings
+    world.settle()
+    world.play_all()
+    assert world.assistant_texts() == [INTRODUCTION]
+    world.say("Hello?")
+    world.settle()
+    world.answer("Hello, this is Anna.")
+    world.play_all()
+    assert world.assistant_texts() == [INTRODUCTION, "Hello, this is Anna."]
+    assert world.screening.answered_by == "screened"
+
+
+def test_without_an_introduction_the_model_answers_a_service() -> None:
+    world = ScreenedWorld(VoicemailSettings(action="hang_up"))
+    world.say("Please record your name and reason for calling.")
+    world.answer("It is Anna.")
+    world.play_all()
+    assert world.assistant_texts() == ["It is Anna."]
+    assert world.screening.answered_by == "screened"
+
+
+def test_nobody_is_introduced_to_a_person() -> None:
+    world = ScreenedWorld(VoicemailSettings(introduction=INTRODUCTION))
+    world.say("Hello, who is calling?")
+    world.answer("It is Anna.")
+    world.play_all()
+    assert world.assistant_texts() == ["It is Anna."]
+    assert world.screening.answered_by == "unknown"  # nothing was listened to
 
 
 @pytest.mark.parametrize("code", LANGUAGES)

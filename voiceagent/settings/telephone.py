@@ -158,6 +158,8 @@ class VoicemailSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """The message that is left, word for word."""
     wait_for_beep_s: Annotated[float, msgspec.Meta(ge=1, le=120)] = 25.0
     """The time after which a machine that neither beeps nor falls silent gets its message anyway."""
+    introduction: str = ""
+    """Said to a service that screens calls: who calls, and why. Empty: the language model answers it."""
 
     def __post_init__(self) -> None:
         if self.action == "leave_message" and not self.message.strip():

@@ -10,6 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,6 +196,10 @@ class AnsweringMachine:
             self.records = True
         self._by_length()
 
+    def is_screening(self, utterance_id: int) -> bool:
+        """Returns whether an utterance is that of a service that screens calls."""
+        return self._words.speaker([self._said.get(utterance_id, "")]) is Speaker.SCREENING
+
     @property
     def is_ringing(self) -> bool:
         """True while the line rings, or may: nobody is there who could hear or record."""
@@ -283,6 +288,8 @@ class Screening(PhoneFeature):
         self._call: RunningCall | None = None
         self._waited_s = 0.0
         self._is_told = self._is_done = False
+        self._last_utterance = -1
+        self._was_screened = self._is_introduced = False
 
     def begin(self, call: RunningCall) -> None:
         """Screen this call."""
@@ -293,9 +300,23 @@ class Screening(PhoneFeature):
         return ScreenedLeg(leg, self)
 
     @property
+    def answered_by(self) -> Literal["person", "machine", "screened", "unknown"]:
+        """The party that took the call, as far as it is known. `screened`: a service asked who calls, whoever came after it."""
+        if self._was_screened:
+            return "screened"
+        if self.verdict is MachineVerdict.UNDECIDED:
+            return "unknown"
+        return "machine" if self.verdict is MachineVerdict.MACHINE else "person"
+
+    @property
     def _is_waiting(self) -> bool:
         """True while a known machine has not come to its beep."""
-        return self.verdict is MachineVerdict.MACHINE and not self._is_done
+        return self.is_deaf and not self._is_done
+
+    @property
+    def is_deaf(self) -> bool:
+        """True once a machine is known, with which nobody talks."""
+        return self.verdict is MachineVerdict.MACHINE and self._settings.action != "none"
 
     @property
     def verdict(self) -> MachineVerdict:
@@ -313,7 +334,10 @@ class Screening(PhoneFeature):
         if self._is_waiting and self._call is not None and any(isinstance(action, ReplyStarted) for action in actions):
             self._call.feed(ev.ReplyCancelled(self._call.now_ms()))
         match event:
-            case ev.SpeechStarted() | ev.SpeechResumed():
+            case ev.SpeechStarted(utterance_id=utterance_id):
+                self._last_utterance = utterance_id
+                self._machine.speaks(True)
+            case ev.SpeechResumed():
                 self._machine.speaks(True)
             case ev.SpeechPaused() | ev.Endpoint():
                 self._machine.speaks(False)
@@ -321,10 +345,28 @@ class Screening(PhoneFeature):
                 self._machine.says(utterance_id, f"{stable} {unstable}")
             case ev.FinalTranscript(utterance_id=utterance_id, text=text):
                 self._machine.says(utterance_id, text)
+        if any(isinstance(action, ReplyStarted) for action in actions):
+            self._answer_service()
+
+    def _answer_service(self) -> None:
+        """A reply begins. If it is to a service that screens calls, the introduction is said in its place, once. After that the
+        agent is silent until somebody else speaks."""
+        call, introduction = self._call, self._settings.introduction
+        if call is None or not self._machine.is_screening(self._last_utterance):
+            return
+        is_first, self._was_screened = not self._was_screened, True
+        if not introduction:
+            return
+        if is_first:
+            call.feed(ev.Announce(call.now_ms(), introduction))
+        elif not self._is_introduced:
+            self._is_introduced = True  # this reply is the introduction
+        else:
+            call.feed(ev.ReplyCancelled(call.now_ms()))
 
     def _decide(self) -> None:
         call = self._call
-        if call is None or self.verdict is not MachineVerdict.MACHINE:
+        if call is None or not self.is_deaf:
             return
         if not self._is_told:
             self._is_told = True
@@ -349,6 +391,6 @@ class ScreenedLeg(LegWrapper):
     async def frames(self) -> AsyncIterator[InboundFrame]:
         """See `Leg`."""
         async for frame in self._leg.frames():
-            if self._screening.verdict is not MachineVerdict.MACHINE:
+            if not self._screening.is_deaf:
                 yield frame
             self._screening.listen(frame)

@@ -26,6 +26,7 @@ from voiceagent.latency.spans import TurnReport
 from voiceagent.settings.telephone import ResultSettings
 from voiceagent.store.personal_data import PersonalData, Redactor
 from voiceagent.task_owner import TaskOwner
+from voiceagent.telephone.features.answering_machine import Screening
 from voiceagent.telephone.features.phone_feature import PhoneFeature
 from voiceagent.telephone.features.recording import Recording
 from voiceagent.telephone.phone_leg import CALLER_HUNG_UP, PhoneLeg
@@ -146,8 +147,14 @@ class ResultOf(PhoneFeature):
     """Hands in the result of one call."""
 
     def __init__(
-        self, results: CallResults, leg: PhoneLeg, recording: Recording | None = None, redactor: Redactor | None = None
+        self,
+        results: CallResults,
+        leg: PhoneLeg,
+        recording: Recording | None = None,
+        redactor: Redactor | None = None,
+        screening: Screening | None = None,
     ) -> None:
+        self._screening = screening
         self._redactor = redactor if redactor is not None else PersonalData().of_call()
         self._recording = recording
         self._results = results
@@ -209,6 +216,8 @@ class ResultOf(PhoneFeature):
             "turns": self._turns,
             "tools": self._tools,
         }
+        if self._screening is not None:
+            result["answered_by"] = self._screening.answered_by
         if self._detail:
             result["reason_detail"] = self._redactor.mask(self._detail)
         if self._state:

@@ -60,13 +60,16 @@ class PhoneServices:
 
     def _features(self, agent: AgentConfig, leg: PhoneLeg, parts: AgentParts, recording: Recording | None) -> list[PhoneFeature]:
         """The features, in the order in which they change the agent, wrap the leg and bring tools."""
+        voicemail, has_results = agent.telephony.voicemail, bool(self.results.settings.url)
+        is_screened = leg.facts.outbound and (voicemail.action != "none" or voicemail.introduction)
+        screening = Screening(agent) if is_screened else None
         features: list[PhoneFeature | None] = [
-            ResultOf(self.results, leg, recording, parts.personal.of_call()) if self.results.settings.url else None,
+            ResultOf(self.results, leg, recording, parts.personal.of_call(), screening) if has_results else None,
             CallerFacts(leg.facts),
             DigitsFeature(leg, agent),
             TransferFeature(leg, agent, parts),
             PressingFeature(leg, agent),
             recording,
-            Screening(agent) if leg.facts.outbound and agent.telephony.voicemail.action != "none" else None,
+            screening,
         ]
         return [feature for feature in features if feature is not None]
