@@ -23,8 +23,7 @@ from tests.server_process import ServerProcess, running_server
 from voiceagent.addresses import shown
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
-from voiceagent.context.retrieval import Retrieval
-from voiceagent.context.sources import LimitedSource, Sources
+from voiceagent.context.sources import LimitedSource, Retrieval, Sources
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Chunk
 from voiceagent.logs import Redacting

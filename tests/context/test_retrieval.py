@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from voiceagent.context.retrieval import Retrieval
-from voiceagent.context.sources import ContextEntry, LimitedSource, Sources
+from voiceagent.context.sources import ContextEntry, LimitedSource, Retrieval, Sources
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Chunk
 from voiceagent.errors import ConfigError

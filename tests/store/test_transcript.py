@@ -11,10 +11,10 @@ from voiceagent.cli.calls import line
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.rules import Rules
 from voiceagent.settings.agent import Keep
+from voiceagent.store.call_events import transcript
 from voiceagent.store.database import local_store
 from voiceagent.store.records import all_events
 from voiceagent.store.schema import reading
-from voiceagent.store.transcript import transcript
 from voiceagent.turn_taking.endpointing import Prosody
 
 

@@ -22,7 +22,7 @@ from voiceagent.call.scope import AgentParts, CallClock, CallScope, CallTasks
 from voiceagent.call.speaking import Speaking
 from voiceagent.call.thinking import Thinking, Wording, lookup_owner, owner
 from voiceagent.call.tool_contexts import ToolContexts
-from voiceagent.context.retrieval import Retrieval
+from voiceagent.context.sources import Retrieval
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
@@ -47,6 +47,7 @@ from voiceagent.turn_judges.judge import TurnJudge
 from voiceagent.turn_taking.spoken_language import AUTO
 
 log = logging.getLogger(__name__)
+
 
 NO_ORIGIN = CallOrigin()
 FULL = 1.0

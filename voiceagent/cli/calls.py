@@ -20,11 +20,11 @@ from voiceagent.json_types import JsonObject
 from voiceagent.latency.spans import LegKind
 from voiceagent.private_files import FILE_MODE, private_folder
 from voiceagent.settings.agent import store_address
+from voiceagent.store.call_events import TranscriptEntry, transcript
 from voiceagent.store.database import Database, NothingKeptError, StoreError
 from voiceagent.store.event_log import SUFFIX, EventLogError, log_bytes
 from voiceagent.store.records import CallFilter, CallRecord, all_events, delete_calls, find_call, find_calls, no_such_call
 from voiceagent.store.schema import connect, reading
-from voiceagent.store.transcript import TranscriptEntry, transcript
 
 NO_DATA = 2
 
