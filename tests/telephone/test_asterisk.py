@@ -26,7 +26,7 @@ from voiceagent.server.http.app import CALLS
 from voiceagent.settings.agent import load_agent
 from voiceagent.settings.telephone import TelephonySettings
 from voiceagent.telephone.messages import Digit, Flow, MarkReached, Started
-from voiceagent.telephone.streams.binary_streams import FORMATS, AsteriskStream
+from voiceagent.telephone.streams.dialects import FORMATS, AsteriskStream
 from voiceagent.telephone.streams.vendors import StreamLimits, Telephone
 
 BOTH = pytest.mark.parametrize("is_json", [True, False], ids=["json", "plain"])

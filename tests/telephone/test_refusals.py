@@ -30,7 +30,7 @@ from voiceagent.settings.telephone import HumanSettings, TelephonySettings
 from voiceagent.telephone.features.phone_feature import CallerFacts
 from voiceagent.telephone.keys import MAX_KEYS, PAUSE_S, Keypad
 from voiceagent.telephone.messages import MAX_PARAMETERS, AudioFormat, CallFacts, Other, Started, Stream
-from voiceagent.telephone.streams.json_stream import MAX_TEXT
+from voiceagent.telephone.streams.dialects import MAX_TEXT
 from voiceagent.telephone.streams.stream_leg import MAX_MALFORMED, StreamLeg
 from voiceagent.telephone.streams.vendors import VENDORS, StreamLimits, Telephone
 from voiceagent.telephone.streams.webhooks import MAX_OPEN, Tickets

@@ -14,7 +14,7 @@ from voiceagent.call.observer import CallFeature
 from voiceagent.media.leg import Leg
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.telephone.messages import CallFacts
-from voiceagent.telephone.streams.json_stream import MAX_TEXT
+from voiceagent.telephone.streams.dialects import MAX_TEXT
 from voiceagent.tools.tool import Tool
 from voiceagent.turn_taking.languages import language
 

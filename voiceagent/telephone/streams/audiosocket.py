@@ -22,11 +22,12 @@ from voiceagent.server.http.problems import Problem
 from voiceagent.settings.telephone import AudioSocket
 from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.messages import Audio, AudioFormat, CallFacts, Encoding, Message, Other, Started, Stopped, Stream
-from voiceagent.telephone.streams.json_stream import digit
+from voiceagent.telephone.streams.dialects import digit
 from voiceagent.telephone.streams.stream_leg import StreamLeg
 from voiceagent.telephone.streams.vendors import STREAM_LIMITS, StreamLimits
 
 log = logging.getLogger(__name__)
+
 
 HEAD_BYTES = 3
 MAX_PAYLOAD_BYTES = 8_192

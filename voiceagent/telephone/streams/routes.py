@@ -19,7 +19,7 @@ from voiceagent.server.http.problems import Problem
 from voiceagent.server.http.slowing import Slowing
 from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.messages import CallFacts, Started, Stream
-from voiceagent.telephone.streams.json_stream import text
+from voiceagent.telephone.streams.dialects import text
 from voiceagent.telephone.streams.signatures import SignedRequest
 from voiceagent.telephone.streams.stream_leg import StreamLeg
 from voiceagent.telephone.streams.vendors import TAKEN, Answer, StreamLimits, Telephone, VendorLine

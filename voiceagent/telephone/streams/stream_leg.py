@@ -19,7 +19,7 @@ from voiceagent.media.rtp import RtpPacket
 from voiceagent.telephone.codec import PhoneDecoder, PhoneEncoder
 from voiceagent.telephone.messages import Audio, Digit, Flow, MarkReached, Started, Stopped, Stream
 from voiceagent.telephone.phone_leg import NO_TRANSFERS, TRANSFERRED, ColleagueBriefing, PhoneLeg
-from voiceagent.telephone.streams.json_stream import JsonStream
+from voiceagent.telephone.streams.dialects import JsonStream
 from voiceagent.telephone.streams.player import MarkLedger, StreamPlayer
 from voiceagent.telephone.streams.vendors import STREAM_LIMITS, StreamLimits
 from voiceagent.telephone.telephone_events import check_keys

@@ -17,8 +17,7 @@ from voiceagent.server.http.slowing import REFUSAL_LIMITS, RefusalLimits
 from voiceagent.settings.telephone import AudioSocket, TelephonySettings, audiosocket_of
 from voiceagent.telephone.messages import AudioFormat, Encoding, Stream
 from voiceagent.telephone.streams import signatures
-from voiceagent.telephone.streams.binary_streams import AsteriskStream, JambonzStream, VonageStream
-from voiceagent.telephone.streams.json_stream import FieldMap, JsonStream
+from voiceagent.telephone.streams.dialects import AsteriskStream, FieldMap, JambonzStream, JsonStream, VonageStream
 
 XML, JSON = "application/xml", "application/json"
 Answer = Callable[[str, str], tuple[str, str]]

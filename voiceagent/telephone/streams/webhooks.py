@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from voiceagent.errors import MediaError
 from voiceagent.telephone.messages import CallFacts
-from voiceagent.telephone.streams.json_stream import decoded, parameters_of, text
+from voiceagent.telephone.streams.dialects import decoded, parameters_of, text
 from voiceagent.telephone.streams.signatures import SignedRequest
 from voiceagent.telephone.streams.vendors import Vendor
 
