@@ -22,6 +22,8 @@ from voiceagent.private_files import private_file
 
 log = logging.getLogger(__name__)
 
+# --- documents --------------------------------------------------------------------------------------------------------
+
 SUFFIXES = (".md", ".markdown", ".txt", ".html", ".htm")
 PIECE_WORDS = 120
 MIN_PIECE_WORDS = 30
@@ -156,6 +158,8 @@ def _joined(paragraphs: Iterator[Paragraph]) -> Iterator[DocumentPiece]:
     if parts:
         yield DocumentPiece(title, "\n".join(parts))
 
+
+# --- the index --------------------------------------------------------------------------------------------------------
 
 MAX_TERMS = 24
 """Most terms of a query: the last words of a long utterance count."""

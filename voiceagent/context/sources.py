@@ -158,6 +158,8 @@ def _asked(entry: ContextEntry, base_dir: str, data_dir: Path) -> LimitedSource:
     return LimitedSource(entry.label, source, entry.chunks, entry.deadline_ms)
 
 
+# --- the questions of a call ------------------------------------------------------------------------------------------
+
 OWNER = "context"
 NEW_TERMS = 2
 """While the caller speaks, a new query needs this many telling words more than the last one."""

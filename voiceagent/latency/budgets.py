@@ -141,6 +141,8 @@ def compare(reports: Iterable[TurnReport], limits: Mapping[Stage, StageLimits]) 
     )
 
 
+# --- the file ---------------------------------------------------------------------------------------------------------
+
 EXTENDS = "extends"
 """The key that names the profile whose limits fill in the missing ones."""
 MAX_FILE_BYTES = 256 * 1024

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
+# --- what a caller waits for ------------------------------------------------------------------------------------------
+
 
 class WaitCause(StrEnum):
     """The causes of the parts of a wait, in the order in which a turn goes. A part whose value is also a `Stage` is the
@@ -107,6 +109,9 @@ def split(began_ms: float, heard_ms: float, work: Iterable[WaitInterval]) -> tup
         else:
             found.append((part, start_ms, end_ms))
     return tuple(Contribution(part, start_ms - began_ms, end_ms - start_ms) for part, start_ms, end_ms in found)
+
+
+# --- the stages of a turn ---------------------------------------------------------------------------------------------
 
 
 class Stage(StrEnum):

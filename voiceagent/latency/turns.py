@@ -68,6 +68,8 @@ class Asking:
         return over and self._live is not None and not any(isinstance(action, act.CancelReply) for action in actions)
 
 
+# --- the onset of an interruption -------------------------------------------------------------------------------------
+
 SAME_INTERRUPTION_MS = 1000.0
 """Speech over a reply that begins this soon after other speech over it belongs to the same interruption."""
 MAX_UTTERANCES = 8
@@ -124,6 +126,8 @@ class InterruptingSpeech:
                 return next(reversed(self._onsets_ms.values()), None)
         return None
 
+
+# --- turns ------------------------------------------------------------------------------------------------------------
 
 MAX_SPANS = 200
 """The most spans of the caller's speech, and of a reply."""

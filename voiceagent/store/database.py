@@ -24,6 +24,8 @@ from voiceagent.redaction import keep_secrets_of, redacted
 if TYPE_CHECKING:
     import psycopg
 
+# --- the place of the store -------------------------------------------------------------------------------------------
+
 VARIABLE = "VOICEAGENT_STORE"
 FILE_NAME = "calls.sqlite3"
 SCHEMES = ("postgresql", "postgres")
@@ -65,6 +67,8 @@ def chosen_store(url: str, data_dir: Path) -> StoreAddress:
 
 Value: TypeAlias = str | int | float | None
 Row: TypeAlias = tuple[Value, ...]
+
+# --- a connection -----------------------------------------------------------------------------------------------------
 
 CONNECT_TIMEOUT_S = 5.0
 BUSY_TIMEOUT_S = 2.0
@@ -117,6 +121,9 @@ class Database(Protocol):
     def close(self) -> None:
         """Close it. May be called twice. Raises nothing."""
         ...
+
+
+# --- SQLite -----------------------------------------------------------------------------------------------------------
 
 
 class SqliteDatabase:
@@ -205,6 +212,8 @@ def _advice(error: Exception) -> str:
         return "make its folder writable or choose another with $VOICEAGENT_DATA"
     return "move the file away and a new one is made"
 
+
+# --- PostgreSQL -------------------------------------------------------------------------------------------------------
 
 SCHEMA_LOCK = 0x766F696365
 """The key of the advisory lock under which tables are made."""

@@ -95,6 +95,9 @@ def _add_vendors(app: web.Application, switchboard: Switchboard) -> None:
     app.router.add_get("/telephony/{vendor}/stream/{ticket}", stream)
 
 
+# --- requests about SIP calls -----------------------------------------------------------------------------------------
+
+
 class Dial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A request to call an address, with the instructions for the call."""
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from voiceagent.audio.format import PHONE_FRAME_SAMPLES
 
+# --- one press --------------------------------------------------------------------------------------------------------
+
 MAX_DURATION = 0xFFFF
 """A segment lasts no longer, in samples of the 8 kHz clock."""
 NEARLY_MAX = 0xF000
@@ -149,6 +151,8 @@ def _gap(one: KeyEvent, other: KeyEvent) -> int:
     """The distance from one to the other in the sequence; 0 where it is unknown."""
     return other.sequence - one.sequence if one.sequence is not None and other.sequence is not None else 0
 
+
+# --- packets ----------------------------------------------------------------------------------------------------------
 
 KEYS = "0123456789*#ABCD"
 CLOCK_HZ = 8_000

@@ -143,6 +143,8 @@ def read_result(tool: str, result: CallToolResult) -> object:
         return text
 
 
+# --- the server -------------------------------------------------------------------------------------------------------
+
 FIRST_BACK_OFF_S = 0.25
 LONGEST_BACK_OFF_S = 30.0
 STEADY_S = 10.0

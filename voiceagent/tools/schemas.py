@@ -179,6 +179,8 @@ def short(text: str) -> str:
     return line if len(line) <= MAX_PROBLEM_CHARACTERS else line[:MAX_PROBLEM_CHARACTERS] + " …"
 
 
+# --- the forms of values ----------------------------------------------------------------------------------------------
+
 MAX_SHAPES = 32
 """The most shapes of one tool."""
 MAX_PATTERN_CHARACTERS = 100

@@ -29,6 +29,8 @@ from voiceagent.turn_taking.languages import language
 
 log = logging.getLogger(__name__)
 
+# --- the words of a greeting ------------------------------------------------------------------------------------------
+
 MAX_WORDS = 80
 """Only the last words are searched."""
 ALIKE_LETTERS = 6
@@ -109,6 +111,8 @@ def _without_a_letter(word: str) -> Iterator[str]:
     if len(word) >= ALIKE_LETTERS:
         yield from (word[:at] + word[at + 1 :] for at in range(len(word)))
 
+
+# --- a machine or a person --------------------------------------------------------------------------------------------
 
 QUIET = 0.15
 """A share of the loudest speech so far. Anything softer is silence, or other people in the background."""
@@ -276,6 +280,8 @@ class AnsweringMachine:
 
 MACHINE, LEFT = "answering_machine", "message_left"
 """End reasons of a call that a machine has taken: it was hung up on, or has its message."""
+# --- a call that is screened ------------------------------------------------------------------------------------------
+
 FRAME_S = 0.02
 
 

@@ -320,6 +320,8 @@ async def _to_its_end(work: Callable[[], str]) -> str:
         raise
 
 
+# --- the recordings of a server ---------------------------------------------------------------------------------------
+
 DAY_S = 24 * 3600.0
 
 

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from voiceagent.audio.format import HEARD_HZ
 from voiceagent.private_files import FILE_MODE, private_folder
 
+# --- the timeline of both sides ---------------------------------------------------------------------------------------
+
 SIDES: tuple[Literal["caller", "agent"], ...] = ("caller", "agent")
 SLACK = {"caller": HEARD_HZ // 5, "agent": HEARD_HZ // 20}
 """A side that is behind the clock by more, in samples, was silent: its next piece stands at the clock's time."""
@@ -134,6 +136,8 @@ class CallTimeline:
             pieces[caller.run :] = [(start - by, pcm) for start, pcm in pieces[caller.run :]]
             caller.end -= by
 
+
+# --- the file ---------------------------------------------------------------------------------------------------------
 
 Format = Literal["wav", "opus"]
 SUFFIXES: dict[Format, str] = {"wav": ".wav", "opus": ".opus"}

@@ -115,6 +115,9 @@ class SipReceiver:
         return self._long_timestamp
 
 
+# --- the ears of a leg ------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class Bridge:
     """The other end of a bridge, which hears and speaks to the other side in the call's place. Audio is mono 8 kHz, 20 ms, shape

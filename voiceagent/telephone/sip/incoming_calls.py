@@ -94,6 +94,9 @@ async def send(url: str, secret: bytes, body: bytes, is_wanted: Callable[[], boo
     raise WebhookError(f"the webhook was not taken ({problem})")
 
 
+# --- calls that ring --------------------------------------------------------------------------------------------------
+
+
 class RingingCall:
     """A call that nobody has taken yet."""
 

@@ -29,6 +29,8 @@ from voiceagent.telephone.streams.vendors import STREAM_LIMITS, StreamLimits
 log = logging.getLogger(__name__)
 
 
+# --- frames -----------------------------------------------------------------------------------------------------------
+
 HEAD_BYTES = 3
 MAX_PAYLOAD_BYTES = 8_192
 """A quarter of a second at 16 kHz; Asterisk sends 20 ms."""
@@ -113,6 +115,8 @@ class AudioSocketStream(Stream):
     def audio(self, payload: bytes) -> str | bytes:
         return frame(self._kind, payload)
 
+
+# --- the listener -----------------------------------------------------------------------------------------------------
 
 CLIENT = Client("telephone asterisk", is_telephone=True)
 

@@ -19,6 +19,8 @@ from voiceagent.media.playout import Playout, Position
 from voiceagent.telephone.codec import PhoneEncoder
 from voiceagent.telephone.messages import Stream
 
+# --- marks ------------------------------------------------------------------------------------------------------------
+
 GRACE_S = 2.0
 """A mark that is later than this will not come. The audio before it counts as played, at the time at which it must have been."""
 FORGIVEN = 3
@@ -109,6 +111,8 @@ class MarkLedger:
         """The peer has dropped the audio before all these marks."""
         self._waiting.clear()
 
+
+# --- the player -------------------------------------------------------------------------------------------------------
 
 FRAME_S = 0.02
 AHEAD_S = 0.06

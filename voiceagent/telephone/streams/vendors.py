@@ -19,6 +19,8 @@ from voiceagent.telephone.messages import AudioFormat, Encoding, Stream
 from voiceagent.telephone.streams import signatures
 from voiceagent.telephone.streams.dialects import AsteriskStream, FieldMap, JambonzStream, JsonStream, VonageStream
 
+# --- answers to webhooks ----------------------------------------------------------------------------------------------
+
 XML, JSON = "application/xml", "application/json"
 Answer = Callable[[str, str], tuple[str, str]]
 """Makes the content type and the body from the stream's address and the address that is asked what follows the stream. Without
@@ -268,6 +270,8 @@ class StreamLimits:
 
 STREAM_LIMITS = StreamLimits()
 
+
+# --- the lines of a server --------------------------------------------------------------------------------------------
 
 MIN_PASSWORD_CHARACTERS = 16
 """The shortest password that any machine may try, as for a server's key."""

@@ -66,6 +66,8 @@ def _body(webhook: SignedRequest) -> Mapping[str, object]:
         raise MediaError(f"a body that is not UTF-8 at byte {error.start}") from error
 
 
+# --- tickets ----------------------------------------------------------------------------------------------------------
+
 MAX_OPEN = 256
 """If there are more, the oldest is dropped: its stream never came."""
 REMEMBERED_S = 86_400.0

@@ -39,6 +39,8 @@ from voiceagent.turn_taking.languages import language
 log = logging.getLogger(__name__)
 
 
+# --- the briefing of a colleague --------------------------------------------------------------------------------------
+
 SUMMARY_TIMEOUT_S = 15.0
 MAX_SUMMARY_CHARACTERS = 400
 """Half a minute of speech; the rest is left out, from the end of a sentence on."""
@@ -121,6 +123,8 @@ def shortened(text: str) -> str:
     end = max(kept.rfind(mark) for mark in ".!?")
     return kept[: end + 1] if end > 0 else kept.rsplit(" ", 1)[0]
 
+
+# --- the transfer -----------------------------------------------------------------------------------------------------
 
 NAME = "transfer"
 OWNER = "transfer"

@@ -32,6 +32,8 @@ from voiceagent.telephone.sip.sip_leg import SipLeg
 log = logging.getLogger(__name__)
 
 
+# --- audio between two telephones -------------------------------------------------------------------------------------
+
 FIRST_FRAMES = 3
 """Frames that are gathered before the first goes out, and after the relay has run dry: packets are that unpunctual."""
 MAX_FRAMES = 10
@@ -89,6 +91,8 @@ class WaitingTone:
         self._frame = (place + 1) % PERIOD_FRAMES
         return self._tone[place] if place < TONE_FRAMES else None
 
+
+# --- the transfer -----------------------------------------------------------------------------------------------------
 
 BRIEFING_TIMEOUT_S = 45.0
 """Longest time from the colleague's answer until they have heard the summary."""
