@@ -78,11 +78,13 @@ class ToldCall(WaitingCall):
     def offer_resumption(self, token: str) -> None:
         self.leg.send_event(self.events.resumable(token, 60_000.0))
 
-    def draining(self, timeout_s: float) -> None: ...
-
     def connection_lost(self, alive_ms: float) -> None:
         self.events.lost()
         self.lost.set()
+
+    def draining(self, timeout_s: float) -> None: ...
+
+    def caller_returns(self) -> None: ...
 
     def connection_replaced(self) -> None: ...
 
