@@ -95,6 +95,24 @@ async def test_a_conversation_may_be_written(quiet: ServerProcess) -> None:
         assert len(caller.since(0, "conversation.item.added")) == history, "it is no part of the conversation"
 
 
+async def test_a_reply_that_has_used_its_tokens_up_is_incomplete_on_both_transports(quiet: ServerProcess) -> None:
+    """This agent's language model gives whole sentences, since they are checked first."""
+    message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Good morning."}]}
+    few: Any = {"max_output_tokens": 3}
+    async with SdkCaller(quiet.url) as caller:
+        await caller.write("Good morning.")
+        await caller.connection.response.create(response=few)
+        over_websocket = (await caller.wait("response.done"))["response"]
+    async with Caller(quiet.url) as peer, Dialogue(peer) as dialogue:
+        peer.send_event({"type": "conversation.item.create", "item": message})
+        peer.send_event({"type": "response.create", "response": few})
+        done = await dialogue.wait_event(lambda event: event.type == "response.done", 0, "the end of the reply")
+    for response in (over_websocket, done.data["response"]):
+        assert (response["status"], response["status_details"]["reason"]) == ("incomplete", "max_output_tokens")
+        (said,) = response["output"]
+        assert (said["status"], said["content"][0]["transcript"]) == ("incomplete", "Hello! How can")
+
+
 async def test_a_call_may_be_forced(quiet: ServerProcess) -> None:
     async with SdkCaller(quiet.url) as caller:
         await caller.update(output_modalities=["text"], tool_choice="required")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from voiceagent.call.scope import CallScope
 from voiceagent.call.tool_contexts import ToolContexts
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.conversation.history import Message, ToolCall, tokens_of
 from voiceagent.conversation.rules import ANY_TOOL, ReplyRules
 from voiceagent.errors import EngineError
 from voiceagent.guard.checks import Guards
@@ -24,6 +25,7 @@ from voiceagent.tools.call_tools import CallTools
 
 log = logging.getLogger(__name__)
 
+_WORD = re.compile(r"\s*\S+")
 PREFILL = "prefill"
 SUMMARISING = "summarising"
 SUMMARY_TIMEOUT_S = 30.0
@@ -79,6 +81,18 @@ class _Generation:
     def is_full(self) -> bool:
         """True once it has as many tokens as it may."""
         return 0 < self.max_tokens <= self.tokens
+
+    def admit(self, text: str) -> str:
+        """Count a piece of text, and return as much of it as the limit lets through: an engine may give a whole sentence."""
+        words = _WORD.findall(text)
+        if not self.max_tokens or len(words) <= 1:
+            self.tokens += 1
+            return text
+        for count, word in enumerate(words):
+            if self.is_full:
+                return "".join(words[:count])
+            self.tokens += max(1, round(tokens_of(word)))
+        return text
 
 
 class Thinking:
@@ -166,10 +180,10 @@ class Thinking:
         """Post what came from the language model. Returns False if the guard stopped the generation."""
         reply_id = made.reply_id
         if isinstance(piece, GeneratedText):
-            made.tokens += 1
+            text = made.admit(piece.text)
             if made.must_call:  # the answer is the call
                 return True
-            return self._pass_on(reply_id, await made.window.add(made.prose.feed(piece.text)))
+            return self._pass_on(reply_id, await made.window.add(made.prose.feed(text)))
         if isinstance(piece, ToolCall):
             if not await self._end_text(made):
                 return False
