@@ -16,6 +16,7 @@ from tests.fuzz.target import Finding
 from tests.media.conftest import MediaServer
 from voiceagent.client.caller import Caller
 from voiceagent.media.inbound_frames import MAX_FRAMES
+from voiceagent.media.outgoing_events import READER
 from voiceagent.media.webrtc.event_channel import MAX_WAITING
 from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 
@@ -27,7 +28,7 @@ MAX_DATAGRAMS = 64
 MAX_MESSAGE_BYTES = 1_048_576
 MAX_STREAMS = 1024
 """What may wait at a call's end after `ROUNDS`, besides what the leg itself bounds."""
-RIGHTLY = ("abuse", "hangup", "lost")
+RIGHTLY = ("abuse", "hangup", "lost", "too_slow")
 """Why a peer's own packets may end its own call."""
 
 
@@ -144,6 +145,7 @@ class LiveCall:
         waiting = {
             "frames to be heard": (len(self.leg._inbound), MAX_FRAMES),
             "events": (len(self.leg._events._in), MAX_WAITING),
+            "events to be read": (len(self.leg._events._out), READER.events),
             "datagrams": (self.ice._queue.qsize(), MAX_DATAGRAMS),
             "bytes of messages": (sum(len(chunk.user_data) for chunk in reassembly), MAX_MESSAGE_BYTES),
             "streams": (len(self.sctp._inbound_streams), MAX_STREAMS),

@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from tests.attacks.test_vanished_callers import Filter
 from tests.fakes import MakeService, Switchboard
 from tests.loopback import on_loopback
 from tests.server.told_call import Served, connected, read, serving, small_buffer
@@ -20,11 +21,16 @@ from voiceagent.media.outgoing_events import ReaderLimits
 from voiceagent.server.http import event_stream
 from voiceagent.server.http.app import READINESS, make_app
 from voiceagent.server.http.chat import PATH, ChatPart
-from voiceagent.server.http.realtime_socket import SocketLimits
+from voiceagent.server.http.realtime_socket import SOCKET_LIMITS, SocketLimits
 
 READER = ReaderLimits(size_bytes=50_000)
 DELTA = "response.output_audio_transcript.delta"
 PATIENCE_S = 15.0
+
+
+def is_dtls(first: int) -> bool:
+    """True for the first byte of a packet in which events are (RFC 7983)."""
+    return 20 <= first < 64
 
 
 @pytest.fixture
@@ -80,6 +86,21 @@ async def test_a_client_over_webrtc_is_told_why_and_takes_its_call_up_again(serv
     assert [event["error"]["code"] for event in events if event["type"] == "error"] == ["too_slow"]
     assert served.metrics.slow_readers == {"webrtc": 1}
     check_nothing_missed(events, served.call.text)
+
+
+async def test_a_peer_whose_audio_comes_through_and_whose_events_do_not_is_given_up(make_service: MakeService) -> None:
+    relay = Filter()
+    stuck = ReaderLimits(timeout_s=0.3)
+    async with (
+        asyncio.timeout(PATIENCE_S),
+        serving(make_service, SOCKET_LIMITS, reader=stuck) as served,
+        Caller(served.url, relay=relay) as caller,
+    ):
+        await anext(caller.events())
+        relay.passes = lambda first: not is_dtls(first)
+        await served.say_until(lambda: len(served.call.text) > 200_000)
+        await served.call.lost.wait()
+        assert served.metrics.slow_readers == {"webrtc": 1}
 
 
 async def test_a_sideband_is_closed_and_the_call_goes_on(served: Served) -> None:
