@@ -1,23 +1,33 @@
-"""Measures the cost of the built-in guards for a clause, and their hits: the sentences of the held-out dialogues, token by token
-through the look-ahead window, with every rule switched on."""
+"""Measures the cost of the guards for a clause, and their hits: the sentences of the held-out dialogues, token by token through
+the look-ahead window, with every built-in rule switched on; then by a screening service on loopback that answers after 20 ms, and
+by one that never answers."""
 
 from __future__ import annotations
 
 import argparse
+import asyncio
+import itertools
 import re
-from collections.abc import Iterable
+import time
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
+from aiohttp import web
 
 from bench.harness import Figure, at_most
 from voiceagent.guard.checks import Guards, load_guards
-from voiceagent.guard.settings import GuardSettings, OutputRules
+from voiceagent.guard.settings import GuardSettings, OutputRules, PluginSettings
 from voiceagent.guard.window import OutputWindow, WindowCheck
 from voiceagent.latency.budgets import percentile
 
 CLAUSES = 20_000
 PHRASES = 200
+SCREENED = 500
+"""Clauses that a service screens."""
+SERVICE_S = 0.02
+DEADLINE_MS = 150
 MUST_HIT = (
     "Your card number is 4111 1111 1111 1111, and it is valid.",
     "It is four one one one, one one one one, one one one one, one one one one.",
@@ -49,7 +59,62 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
         Figure("a clause p99", percentile(times_ms, 99), "ms", "", True),
         at_most("ordinary replies refused", float(refused), 0.0, ""),
         at_most("unspeakable replies let pass", float(len(missed)), 0.0, ""),
+        *await _screened(replies),
     ]
+
+
+async def _screened(replies: list[str]) -> list[Figure]:
+    """The cost of a service, beyond the time that it takes to answer; and of one that is dead."""
+    answers_s: list[float] = []
+    async with _service(answers_s) as url:
+        answering = [check.guard_ms for check in await _checks(url, replies)]
+    async with _service(None) as url:
+        dead = [check.guard_ms for check in await _checks(url, replies)]
+    ours_ms = [ms - service_s * 1000 for ms, service_s in zip(answering, answers_s, strict=True)]
+    return [
+        Figure("a clause by a service that answers in 20 ms p50", percentile(answering, 50), "ms", "", True),
+        Figure("a clause by a service that answers in 20 ms p95", percentile(answering, 95), "ms", "", True),
+        at_most("of it ours and the loopback's p95", percentile(ours_ms, 95), 5.0, "ms"),
+        at_most("a clause while a service is dead p95", percentile(dead, 95), 5.0, "ms"),
+        at_most(
+            f"clauses of {len(dead)} that waited for the dead service", float(sum(ms > DEADLINE_MS / 2 for ms in dead)), 5.0, ""
+        ),
+    ]
+
+
+@asynccontextmanager
+async def _service(answers_s: list[float] | None) -> AsyncIterator[str]:
+    """A screening service, which notes the duration of each answer; without a list it never answers."""
+
+    async def guard(request: web.Request) -> web.Response:
+        began = time.perf_counter()
+        await request.json()
+        await (asyncio.Event().wait() if answers_s is None else asyncio.sleep(SERVICE_S))
+        if answers_s is not None:
+            answers_s.append(time.perf_counter() - began)
+        return web.json_response({"flagged": False, "breakdown": []})
+
+    app = web.Application()
+    app.router.add_post("/v2/guard", guard)
+    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v2/guard"
+    finally:
+        await runner.cleanup()
+
+
+async def _checks(url: str, replies: list[str]) -> list[WindowCheck]:
+    plugin = PluginSettings("http", {"url": url}, DEADLINE_MS, "allow")
+    guards = load_guards(GuardSettings(output=OutputRules(secrets=False, cards=False, plugins=(plugin,))))
+    checks: list[WindowCheck] = []
+    for reply in itertools.cycle(replies):
+        checks += await _spoken(guards, reply)
+        if len(checks) >= SCREENED:
+            break
+    await guards.close()
+    return checks
 
 
 def _rules() -> OutputRules:

@@ -3,6 +3,7 @@ in logs and in messages. Secrets belong into environment variables, which the se
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from urllib.parse import SplitResult, urlsplit
 
@@ -20,6 +21,17 @@ def check_address(url: str, *, secrets_go: str, query: bool = True) -> str:
         raise ValueError(f"is {shown(url)} with a query, expected none; {secrets_go}")
     what = "one with an @ in it" if "@" in url else repr(shown(url))[:200]
     raise ValueError(f"is {what}, expected http://… or https://… without a password in it; {secrets_go}")
+
+
+def is_loopback(host: str) -> bool:
+    """True for names and addresses that only this machine can reach."""
+    name = host.strip("[]").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
 
 
 def shown(url: str) -> str:

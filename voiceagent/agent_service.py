@@ -177,7 +177,9 @@ class AgentService:
         sources = await asyncio.to_thread(
             Sources.from_config, self.agent.context, self.agent.base_dir, data_dir(), metrics.context.add
         )
-        guards = await asyncio.to_thread(load_guards, self.agent.guard, self.agent.base_dir, self.agent.language)
+        guards = await asyncio.to_thread(
+            load_guards, self.agent.guard, self.agent.base_dir, self.agent.language, metrics.guard_checks.add
+        )
         known = registry_of(self.agent)
         engines = await load_engines(profile_of(self.agent, known), self.agent, known)
         writer = StoreWriter(store_address(), metrics.losses)
@@ -220,7 +222,7 @@ class AgentService:
             metrics.judges = ()
             async with AsyncExitStack() as stack:  # closes each, whatever the one before it raises
                 stack.callback(writer.close)
-                for close in (engines.close, sources.close, tools.close, results.close, recordings.close):
+                for close in (engines.close, guards.close, sources.close, tools.close, results.close, recordings.close):
                     stack.push_async_callback(close)
 
     def _about(self, tools: ToolSet) -> Callable[[], dict[str, object]]:

@@ -93,7 +93,7 @@ async def test_of_an_open_utterance_only_what_no_rule_may_need_is_read_ahead() -
 
 
 def test_a_plugin_that_is_not_there_is_named() -> None:
-    with pytest.raises(ConfigError, match="there is no guard 'nobody'; expected one of nemo"):
+    with pytest.raises(ConfigError, match="there is no guard 'nobody'; expected one of http, nemo"):
         load_guard("nobody", {}, ".")
 
 

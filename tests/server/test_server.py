@@ -13,10 +13,11 @@ from aiohttp.test_utils import TestClient, TestServer
 from yarl import URL
 
 from tests.fakes import MakeService, Switchboard
+from voiceagent.addresses import is_loopback
 from voiceagent.errors import ConfigError, ModelError
 from voiceagent.latency.spans import Span, Stage, TurnReport
 from voiceagent.media.webrtc.ice import IceServers, IceSettings
-from voiceagent.server.access.key_ring import KeyRing, is_loopback
+from voiceagent.server.access.key_ring import KeyRing
 from voiceagent.server.http.app import READINESS, make_app
 from voiceagent.server.http.run import serve
 from voiceagent.server.monitoring.metrics import Metrics

@@ -6,16 +6,17 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from inspect import isawaitable
 
+from voiceagent.guard.breaker import Breaker
 from voiceagent.guard.rules import RuleGuard
 from voiceagent.guard.settings import GuardRules, GuardSettings, PluginSettings
-from voiceagent.guard.verdict import ALLOWED, Guard, Verdict, in_moments
+from voiceagent.guard.verdict import ALLOWED, ClosingGuard, Guard, Verdict, in_moments
 from voiceagent.plugins import load_plugin
 from voiceagent.turn_taking.languages import language
 
-OURS = {"nemo": "voiceagent.guard.nemo"}
+OURS = {"http": "voiceagent.guard.screening", "nemo": "voiceagent.guard.nemo"}
 
 
 def load_guard(name: str, options: Mapping[str, object], base_dir: str) -> Guard:
@@ -27,6 +28,8 @@ def load_guard(name: str, options: Mapping[str, object], base_dir: str) -> Guard
 log = logging.getLogger(__name__)
 
 Answer = Verdict | Awaitable[Verdict]
+Count = Callable[[str], object]
+"""Counts a plugin's check by its outcome, such as `http: late`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +38,19 @@ class Plugin:
 
     guard: Guard
     settings: PluginSettings
+    breaker: Breaker = field(default_factory=Breaker)
 
 
 class Checks:
     """The checks of one direction. All calls share them; they keep no state of any call."""
 
-    def __init__(self, settings: GuardRules, line: str, base_dir: str, code: str = "en") -> None:
+    def __init__(
+        self, settings: GuardRules, line: str, base_dir: str, code: str = "en", count: Count = lambda outcome: None
+    ) -> None:
         """`line` is said where the settings name none. Plugins find their files relative to `base_dir`. Raises ConfigError."""
         self._settings = settings
         self._line = settings.line or line
+        self._count = count
         self._rules = RuleGuard(settings, code)
         self._plugins: Sequence[Plugin] = [
             Plugin(load_guard(chosen.name, chosen.options, base_dir), chosen) for chosen in settings.plugins
@@ -88,16 +95,33 @@ class Checks:
         return blocked or Verdict(hold=max(verdict.hold for verdict in verdicts))
 
     async def _ask_one(self, plugin: Plugin, check: Callable[[Guard], Answer]) -> Verdict:
-        chosen = plugin.settings
-        try:
-            async with asyncio.timeout(chosen.deadline_ms / 1000):
-                answer = check(plugin.guard)
-                return await answer if isawaitable(answer) else answer
-        except TimeoutError:
-            log.warning("guard %s did not answer within %d ms: %s", chosen.name, chosen.deadline_ms, chosen.if_late)
-        except Exception as error:  # noqa: BLE001 - a plugin may raise anything; its settings say what that counts as
-            log.warning("guard %s failed (%s: %s): %s", chosen.name, type(error).__name__, error, chosen.if_late)
+        chosen, breaker = plugin.settings, plugin.breaker
+        outcome = "not_asked"
+        if breaker.admits(time.monotonic()):
+            try:
+                async with asyncio.timeout(chosen.deadline_ms / 1000):
+                    answer = check(plugin.guard)
+                    verdict = await answer if isawaitable(answer) else answer
+                self._count(f"{chosen.name}: answered")
+                if breaker.succeeded():
+                    log.warning("guard %s answers again", chosen.name)
+                return verdict
+            except TimeoutError:
+                outcome = "late"
+                log.warning("guard %s did not answer within %d ms: %s", chosen.name, chosen.deadline_ms, chosen.if_late)
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything; its settings say what that counts as
+                outcome = "failed"
+                log.warning("guard %s failed (%s: %s): %s", chosen.name, type(error).__name__, error, chosen.if_late)
+            if breaker.failed(time.monotonic()):
+                log.warning("guard %s is left alone for now: %s", chosen.name, chosen.if_late)
+        self._count(f"{chosen.name}: {outcome}")
         return Verdict(f"{chosen.name}: no answer") if chosen.if_late == "block" else ALLOWED
+
+    async def close(self) -> None:
+        """Close the plugins that hold connections."""
+        for plugin in self._plugins:
+            if isinstance(plugin.guard, ClosingGuard):
+                await plugin.guard.close()
 
     def _with_line(self, verdict: Verdict) -> Verdict:
         if not verdict.blocked:
@@ -137,12 +161,17 @@ class Guards:
     input: Checks
     window_tokens: int
 
+    async def close(self) -> None:
+        """Close the plugins' connections."""
+        await self.output.close()
+        await self.input.close()
 
-def load_guards(settings: GuardSettings, base_dir: str = ".", code: str = "en") -> Guards:
+
+def load_guards(settings: GuardSettings, base_dir: str = ".", code: str = "en", count: Count = lambda outcome: None) -> Guards:
     """The guards of an agent whose language has that code. Raises ConfigError when a plugin cannot be loaded."""
     sayings = language(code).sayings
     return Guards(
-        Checks(settings.output, sayings.blocked_output, base_dir, code),
-        Checks(settings.input, sayings.blocked_input, base_dir, code),
+        Checks(settings.output, sayings.blocked_output, base_dir, code, lambda outcome: count(f"output: {outcome}")),
+        Checks(settings.input, sayings.blocked_input, base_dir, code, lambda outcome: count(f"input: {outcome}")),
         settings.window_tokens,
     )

@@ -50,6 +50,15 @@ class Guard(Protocol):
         ...
 
 
+@runtime_checkable
+class ClosingGuard(Protocol):
+    """A guard that holds connections."""
+
+    async def close(self) -> None:
+        """Close them: the server stops."""
+        ...
+
+
 class Rule(Protocol):
     """One of the built-in guard's rules."""
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-import ipaddress
 import logging
 import os
 import time
@@ -14,6 +13,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from voiceagent.addresses import is_loopback
 from voiceagent.errors import ConfigError
 from voiceagent.server.access.key_file import (
     FILE_NAME,
@@ -65,17 +65,6 @@ def keys_file(data_dir: Path) -> KeyFile:
 def key_uses(data_dir: Path) -> KeyUses:
     """The file of the keys' last uses, in the data folder."""
     return KeyUses(data_dir / USES_NAME)
-
-
-def is_loopback(host: str) -> bool:
-    """True for names and addresses that only this machine can reach."""
-    name = host.strip("[]").lower()
-    if name == "localhost" or name.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
 
 
 class KeyRing:

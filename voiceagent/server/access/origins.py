@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from voiceagent.addresses import is_loopback
 from voiceagent.errors import ConfigError
-from voiceagent.server.access.key_ring import is_loopback
 
 ANY = "*"
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}

@@ -14,8 +14,9 @@ from collections.abc import Callable
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, Middleware
 
+from voiceagent.addresses import is_loopback
 from voiceagent.server.access.client_secrets import SHAPE, ClientSecrets, IssuedSecret
-from voiceagent.server.access.key_ring import KEYS_VARIABLE, KeyRing, is_loopback
+from voiceagent.server.access.key_ring import KEYS_VARIABLE, KeyRing
 from voiceagent.server.access.origins import Origins, host_of
 from voiceagent.server.calls.calls import NOT_RESUMABLE, RESUME_SHAPE
 from voiceagent.server.calls.quotas import CLIENT, Client

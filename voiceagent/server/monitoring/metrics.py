@@ -96,6 +96,8 @@ class Metrics(Collector):
         self.judgements = CountsBy("outcome", "voiceagent_judgements_total", "Questions to turn judges.")
         """told, unknown, failed or too_late."""
         self.guarded = CountsBy("rule", "voiceagent_guard_hits_total", "What guards kept from being said or read.")
+        self.guard_checks = CountsBy("outcome", "voiceagent_guard_checks_total", "Checks by guards' plugins.")
+        """answered, late, failed or not_asked, by direction and plugin."""
         self.blocked = CountsBy("where", "voiceagent_loop_blocked_total", "What held the event loop for over 5 ms.")
         self.failed_replies = CountsBy("code", "voiceagent_failed_replies_total", "Replies that failed.")
         self.not_understood = CountsBy("answer", "voiceagent_not_understood_total", "Turns heard and not understood.")
