@@ -17,10 +17,11 @@ from msgspec import structs
 from voiceagent.audio import g711
 from voiceagent.call import Call, memory
 from voiceagent.call.observer import CallObserver
-from voiceagent.call.rules import cramped, facts_of, rules_of, turn_detection_of
+from voiceagent.call.rules import cramped, facts_of, rules_of, step_tools, turn_detection_of
 from voiceagent.call.scope import AgentParts, EngineName
 from voiceagent.call.written_leg import WrittenLeg
 from voiceagent.context.sources import Sources
+from voiceagent.conversation.steps import GO_TO, NOTE
 from voiceagent.engines import Engines, load_engines
 from voiceagent.errors import ConfigError, EngineError, ModelError, ProtocolError
 from voiceagent.guard.checks import load_guards
@@ -60,6 +61,7 @@ from voiceagent.server.monitoring.engine_health import EngineHealth, Probe, prob
 from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.server.monitoring.observers import Measured, TurnLog
 from voiceagent.settings.agent import AgentConfig, data_dir, store_address
+from voiceagent.settings.steps import unknown_tools
 from voiceagent.store.event_log import EventLog, Origin, StoredLog
 from voiceagent.store.personal_data import PersonalData
 from voiceagent.store.schema import check_driver
@@ -73,7 +75,7 @@ from voiceagent.telephone.features.recording import Recordings
 from voiceagent.telephone.sip.line import SipService, Trunk
 from voiceagent.telephone.streams.vendors import Telephone
 from voiceagent.tools.call_context import CallOrigin
-from voiceagent.tools.call_tools import CallTools, EndCallTool
+from voiceagent.tools.call_tools import NO_STEPS, CallTools, EndCallTool, StepTools
 from voiceagent.tools.client_mcp import check_allowed
 from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
@@ -190,8 +192,12 @@ class AgentService:
         try:
             speech = await asyncio.to_thread(_speech, self.agent, engines)
             await tools.open()
-            if tools.schemas() and (why := no_tools(engines.llm)):
+            if (tools.schemas() or self.agent.steps) and (why := no_tools(engines.llm)):
                 raise ModelError(why)
+            if self.agent.steps and (taken := {NOTE, GO_TO}.intersection(tools.names)):
+                raise ConfigError(f"tool {min(taken)}: an agent with steps has a tool of that name already; give yours another")
+            for line in unknown_tools(self.agent.steps, tools.names):
+                raise ConfigError(line)
             _require_words_for_yes(self.agent.language, tools)
             rules_of(self.agent, tools, engines.turn)  # the agent's own weights are read here, and not only with the first caller
             self._tell_of_unfit_models(tools, engines.llm.limits)
@@ -289,6 +295,8 @@ class AgentService:
         feeds: CallFeeds,
         phone: PhoneServices,
     ) -> StartCall:
+        steps = step_tools(self.agent) if self.agent.steps else NO_STEPS
+
         def start_call(leg: Leg, call_id: str, session: dict[str, object]) -> Call:
             facts = facts_of(
                 self.agent,
@@ -304,7 +312,7 @@ class AgentService:
                 log.warning("call %s: %s", call_id, line)
             servers = self.agent.http.client_mcp_servers
             own = () if no_tools(parts.engines.llm) else (*made.tools, *_end_call(agent))
-            call_tools = _call_tools(tools, session, own, servers)
+            call_tools = _call_tools(tools, session, own, servers, steps)
             record = new_record(call_id, leg.kind, agent.name, agent.profile, kept)
             event_log = None
             if kept.settings.keep == "event_logs":
@@ -346,10 +354,16 @@ def offered_settings(session: JsonObject, facts: SessionFacts) -> JsonObject:
     return {} if asked in ({}, {"type": "realtime"}) else asked
 
 
-def _call_tools(agents: ToolSet, session: dict[str, object], legs: Sequence[Tool] = (), servers: Sequence[str] = ()) -> CallTools:
+def _call_tools(
+    agents: ToolSet,
+    session: dict[str, object],
+    legs: Sequence[Tool] = (),
+    servers: Sequence[str] = (),
+    steps: StepTools = NO_STEPS,
+) -> CallTools:
     """The agent's tools, the leg's, and those that the client offers in the session settings that came with its offer. `servers`
     are the MCP servers that it may name. Raises Problem."""
-    tools = CallTools(agents, legs, servers)
+    tools = CallTools(agents, legs, servers, steps)
     with _offered_session():
         tools.offer(session.get("tools") or [])
     return tools

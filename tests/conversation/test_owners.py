@@ -25,6 +25,7 @@ OWNERS = {
     "connection": "connection",
     "timers": "state",
     "kept": "machine",
+    "flow": "steps",
     "rules": "client_requests",
     "spoken": "caller_turn",
 }

@@ -438,6 +438,8 @@ class Call:
         if isinstance(event, ev.Transcript):
             self._retrieval.hear(event)
         for action in actions:
+            if isinstance(action, act.StepChanged):
+                self._tools.step = action.step
             if isinstance(action, act.Notice):
                 self._send(self._session.on_notice(action, event.at_ms))
             self._carry_out(action)

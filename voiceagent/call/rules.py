@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from voiceagent.call.step_tools import AgentStepTools
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import tokens_of
 from voiceagent.conversation.rules import (
@@ -21,7 +22,9 @@ from voiceagent.conversation.rules import (
     Phrases,
     Rules,
     SpeculationRules,
+    StepRule,
     ToolRule,
+    TransitionRule,
     TurnRules,
 )
 from voiceagent.errors import ConfigError
@@ -30,13 +33,17 @@ from voiceagent.realtime.response_settings import reply_rules
 from voiceagent.realtime.settings import ClientSettings, Eagerness, SessionFacts, Truncation, TurnDetection
 from voiceagent.settings import agent as config
 from voiceagent.settings.agent import AgentConfig
+from voiceagent.settings.steps import StepSettings
 from voiceagent.text_normalization.reading import unmarked
 from voiceagent.tools.call_tools import EndCallTool
+from voiceagent.tools.schemas import MAX_SHAPES, shapes
 from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.turn_judges.judge import TurnJudge
 from voiceagent.turn_taking.endpointing import ENDPOINTING_MANNERS, WITHOUT_JUDGES, EndpointModel, Manner
+from voiceagent.turn_taking.languages import language
 from voiceagent.turn_taking.overlap import MANNERS
+from voiceagent.turn_taking.patience import ValueShape
 
 MIN_ROOM_TOKENS = 300
 """The least room for a conversation: about five turns."""
@@ -56,6 +63,7 @@ def rules_of(
 ) -> Rules:
     """The turn engine's rules for an agent, its tools, its turn judges, its language model's limits and the tools of a call's
     leg."""
+    moving = step_tools(agent).every if agent.steps else ()
     fixed_ms = agent.turn.fixed_endpointing_delay_ms
     return Rules(
         language=agent.language,
@@ -64,7 +72,9 @@ def rules_of(
         phrases=_phrases(agent.phrases),
         prompts={name: line for name, line in msgspec.structs.asdict(agent.prompts).items() if line is not None},
         limits=_limits(agent.turn),
+        steps={name: _step_rule(step) for name, step in agent.steps.items()},
         tools={
+            **{tool.name: ToolRule(tool.policy.effect, values=_values(moving, tool.name)) for tool in moving},
             **{tool.name: _leg_rule(tool) for tool in legs},
             **{name: _tool_rule(tools, name) for name in tools.names},
         },
@@ -156,6 +166,22 @@ def _endpointing(agent: AgentConfig, judges: Sequence[TurnJudge]) -> Endpointing
 
 def _fixed_endpointing(delay_ms: float) -> EndpointingRules:
     return EndpointingRules(min_delay_ms=min(EAGER_MS, delay_ms), max_delay_ms=float(delay_ms))
+
+
+def step_tools(agent: AgentConfig) -> AgentStepTools:
+    """The tools of the agent's steps. Raises ConfigError."""
+    own, prompts = agent.prompts, language(agent.spoken_languages[0]).prompts
+    note = prompts.note if own.note is None else own.note
+    return AgentStepTools(agent.steps, note, prompts.go_to_step if own.go_to_step is None else own.go_to_step)
+
+
+def _values(tools: Sequence[Tool], name: str) -> tuple[ValueShape, ...]:
+    return tuple(shape for tool in tools if tool.name == name for shape in shapes(tool.parameters))[:MAX_SHAPES]
+
+
+def _step_rule(step: StepSettings) -> StepRule:
+    ways = tuple(TransitionRule(way.to, way.when, way.after, way.result) for way in step.next)
+    return StepRule(step.instructions, tuple(step.values), ways)
 
 
 def _leg_rule(tool: Tool) -> ToolRule:

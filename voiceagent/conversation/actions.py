@@ -234,6 +234,12 @@ class Notice(Action, frozen=True):
     """Base of the actions that tell the client something."""
 
 
+class StepChanged(Notice, frozen=True):
+    """The call is in another step of the agent's graph now."""
+
+    step: str
+
+
 class CallerStarted(Notice, frozen=True):
     """The caller began to speak; `onset_ms` on the call's clock."""
 

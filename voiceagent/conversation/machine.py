@@ -40,6 +40,7 @@ from voiceagent.conversation import (
     generation,
     memory,
     reply_lifecycle,
+    steps,
     tool_runs,
 )
 from voiceagent.conversation import events as ev
@@ -93,6 +94,7 @@ def is_in_phase(state: State, event: ev.Event) -> bool:
 
 def _call_started(step: Step, event: ev.CallStarted) -> None:
     step.set_timer(CALL_LIMIT, step.state.rules.limits.max_call_ms)
+    steps.begin(step)
     words_heard(step)
     if step.state.rules.phrases.greeting:
         memory.make_room(step)

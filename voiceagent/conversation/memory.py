@@ -22,9 +22,18 @@ def known_history(step: Step, own: str | None = None) -> tuple[Message, ...]:
     earlier = f"{step.prompts.summary} {memory.summary}" if memory.summary else ""
     told = step.state.rules.instructions if own is None else own
     added = (message.content for message in memory.history if message.role == "system")
-    instructions = "\n\n".join(part for part in (told, *added, earlier) if part)
+    instructions = "\n\n".join(part for part in (told, *_of_step(step), *added, earlier) if part)
     said = (message for message in memory.history if message.role != "system")
     return (*((Message("system", instructions),) if instructions else ()), *said)
+
+
+def _of_step(step: Step) -> tuple[str, ...]:
+    """The instructions of the agent's step, and the values that were known when it began."""
+    rule = step.state.rules.steps.get(step.state.flow.step)
+    if rule is None:
+        return ()
+    known = f"{step.prompts.known_values} {step.state.flow.known}" if step.state.flow.known else ""
+    return rule.instructions, known
 
 
 def remember(step: Step, messages: Iterable[Message], keys: tuple[str, ...] = ()) -> None:

@@ -163,6 +163,31 @@ class ReplyRules(Struct, frozen=True, forbid_unknown_fields=True):
     """The names of the client's tools that the language model is offered. None: those of the session."""
 
 
+Constant = str | int | float | bool
+
+
+class TransitionRule(Struct, frozen=True, forbid_unknown_fields=True):
+    """A way from one step to another."""
+
+    to: str
+    when: Mapping[str, Constant] = {}
+    """Known values that must be these."""
+    after: str = ""
+    """The tool that must have succeeded. Empty: all values of the step must be known."""
+    result: Mapping[str, Constant] = {}
+    """Fields of its result that must be these."""
+
+
+class StepRule(Struct, frozen=True, forbid_unknown_fields=True):
+    """A step of an agent that is a graph."""
+
+    instructions: str = ""
+    """Added to the agent's own."""
+    values: tuple[str, ...] = ()
+    """The names of the values that it collects."""
+    next: tuple[TransitionRule, ...] = ()
+
+
 class Rules(Struct, frozen=True, forbid_unknown_fields=True):
     """All rules of a call."""
 
@@ -177,6 +202,8 @@ class Rules(Struct, frozen=True, forbid_unknown_fields=True):
     """Texts for the language model besides the instructions, by the fields of `Prompts`. The texts of the caller's language
     stand in for missing ones."""
     limits: Limits = Limits()
+    steps: Mapping[str, StepRule] = {}
+    """The agent's steps by name; the first one is the beginning. Empty: it has none."""
     tools: Mapping[str, ToolRule] = {}
     """The tools' rules, by name. A tool without a rule counts as one with external effect."""
     endpointing: EndpointingRules = EndpointingRules()

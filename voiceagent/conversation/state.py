@@ -249,6 +249,17 @@ class Silence(Struct, frozen=True):
     """The agent's own words for that reason."""
 
 
+class StepProgress(Struct, frozen=True):
+    """The place of a call in its agent's steps."""
+
+    step: str = ""
+    """Empty: the agent has no steps, or the call has not begun."""
+    values: Mapping[str, object] = {}
+    """The values that are known, by name."""
+    known: str = ""
+    """The values that were known when the step began, as JSON. They stand in its prompts, so that those begin alike."""
+
+
 class Connection(Struct, frozen=True):
     """The caller's connection."""
 
@@ -277,6 +288,7 @@ class State(Struct, frozen=True):
     speculation: Speculation = Speculation()
     silence: Silence = Silence()
     connection: Connection = Connection()
+    flow: StepProgress = StepProgress()
     kept: str = ""
     """The state that the tools keep of the call: JSON text."""
     timers: frozenset[str] = frozenset()

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation import silence
+from voiceagent.conversation import silence, steps
 from voiceagent.conversation.history import ToolCall, read_arguments
 from voiceagent.conversation.reply import Reply, Round, ToolRun
 from voiceagent.conversation.reply_lifecycle import (
@@ -156,6 +156,8 @@ def _tool_ended(step: Step, call: ToolCall, output: str, ok: bool) -> None:
             if not reply.assumed_text:
                 step.do(act.ToolEnded(reply.reply_id, run.call.call_id, run.call.name, output, ok))
     revise(step, reply)
+    if not reply.assumed_text:
+        steps.tool_ended(step, call.name, output, ok)
 
 
 def tool_finished(step: Step, event: ev.ToolFinished) -> None:

@@ -408,6 +408,12 @@ class Heard(ServerEvent, frozen=True, kw_only=True):
     unheard: str = ""
 
 
+class StepEntered(ServerEvent, frozen=True, kw_only=True):
+    """The call is in another step of the agent's graph."""
+
+    step: str
+
+
 class ToolProgress(ServerEvent, frozen=True, kw_only=True):
     """A tool that runs, at the server or at the client. `status`: running, completed, failed, or abandoned when its reply ended
     first."""

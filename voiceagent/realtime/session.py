@@ -71,6 +71,7 @@ from voiceagent.realtime.server_events import (
     ServerEvent,
     SessionCreated,
     SessionUpdated,
+    StepEntered,
     TokenDetails,
     ToolsListed,
     ToolsListing,
@@ -346,6 +347,8 @@ class RealtimeSession:
             case actions.CallerFinal(utterance_id, text):
                 utterance, events = self._utterance(utterance_id, at_ms)
                 return events + utterance.final(text, at_ms)
+            case actions.StepChanged(name):
+                return [StepEntered(step=name)]
             case actions.CallerIdle(since_ms):
                 return self._idle(since_ms, at_ms)
             case actions.NotUnderstood(utterance_id, times, answer):

@@ -18,6 +18,7 @@ from voiceagent.guard.settings import GuardSettings
 from voiceagent.media.webrtc.ice import IceSettings
 from voiceagent.media.webrtc.ports import MediaSettings
 from voiceagent.redaction import keep_secrets_of
+from voiceagent.settings.steps import Steps, step_mistakes
 from voiceagent.settings.telephone import TelephonySettings
 from voiceagent.settings_file import SettingsFile
 from voiceagent.store.database import VARIABLE, StoreAddress, chosen_store
@@ -253,6 +254,12 @@ class PromptSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Describes its argument."""
     call_ends: str | None = None
     """Its result."""
+    note: str | None = None
+    """Describes the tool `note`."""
+    go_to_step: str | None = None
+    """Describes the tool `go_to_step`."""
+    known_values: str | None = None
+    """Put in front of the values that are known when a step begins."""
 
 
 KEY_GOES = "put the key into an environment variable and name that with api_key_env"
@@ -360,6 +367,8 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Piper voices by the code of the language that they speak (relative to this file), in place of the one voice."""
     tools: tuple[str | ToolEntry, ...] = ()
     """Python files (relative to this file) or importable modules that hold `@tool` functions, MCP servers, webhooks."""
+    steps: Steps = {}
+    """The agent's steps by name, if it is a graph; the first one is the beginning."""
     end_call: bool = False
     """True if the agent may end the call: the language model gets the tool `end_call`."""
     context: Annotated[tuple[ContextEntry, ...], msgspec.Meta(max_length=16)] = ()
@@ -395,7 +404,10 @@ def load_agent(path: Path) -> AgentConfig:
     keep_secrets_of(file.data, os.environ)
     if "base_dir" in file.data:
         raise file.error("base_dir is no setting: relative paths start in the file's folder; leave it out", "base_dir")
-    return msgspec.structs.replace(file.converted(AgentConfig), base_dir=str(path.resolve().parent))
+    agent = file.converted(AgentConfig)
+    for message, keys in step_mistakes(agent.steps):
+        raise file.error(message, *keys)
+    return msgspec.structs.replace(agent, base_dir=str(path.resolve().parent))
 
 
 def data_dir() -> Path:

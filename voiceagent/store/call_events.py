@@ -103,6 +103,8 @@ class CallEvents:
                 yield self._next("caller.said", at_ms, {"utterance": utterance_id, "words": words, "text": text})
             case act.NotUnderstood(utterance_id, _, answer):
                 yield self._next("caller.not_understood", at_ms, {"utterance": utterance_id, "answer": answer})
+            case act.StepChanged(name):
+                yield self._next("step.changed", at_ms, {"step": name})
             case act.LanguageChanged(language):
                 yield self._next("language.changed", at_ms, {"language": language})
             case act.ReplyStarted(reply_id, turn):

@@ -35,12 +35,36 @@ MAX_CLIENT_PARTS = 1000
 """The most parts in their schemas: each takes time of the event loop."""
 
 
+class StepTools:
+    """The tools of each step of an agent. This one is for an agent without steps."""
+
+    def has(self, step: str, tool: str) -> bool:
+        """Returns whether the language model has a tool of the agent in a step."""
+        return True
+
+    def own(self, step: str) -> tuple[Tool, ...]:
+        """The tools by which it moves on from a step."""
+        return ()
+
+
+NO_STEPS = StepTools()
+
+
 class CallTools:
     """One per call."""
 
-    def __init__(self, agents: ToolSet, legs: Sequence[Tool] = (), allowed_servers: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        agents: ToolSet,
+        legs: Sequence[Tool] = (),
+        allowed_servers: Sequence[str] = (),
+        steps: StepTools = NO_STEPS,
+    ) -> None:
         """`allowed_servers` are the addresses of MCP servers that a client may name."""
         self.agents = agents
+        self.step = ""
+        """The agent's step that the call is in."""
+        self._steps = steps
         self._allowed_servers = allowed_servers
         self._servers: tuple[ClientMcpServer, ...] = ()
         self._approvals: dict[str, asyncio.Future[Approval]] = {}
@@ -134,12 +158,16 @@ class CallTools:
             servers = []
             clients = {name: tool for name, tool in self._of_response.items() if name in of_response}
         functions = [tool.schema for name, tool in clients.items() if name not in mine]
-        return [*self.agents.schemas(), *legs, *functions, *(tool.schema for tool in servers)]
+        agents = [schema for schema in self.agents.schemas() if self._steps.has(self.step, schema["function"]["name"])]
+        own = [tool.schema for tool in self._steps.own(self.step)]
+        return [*agents, *own, *legs, *functions, *(tool.schema for tool in servers)]
 
     def policy(self, name: str) -> ToolPolicy:
         """The policy of a tool."""
         if name in self._legs:
             return self._legs[name].policy
+        if (moving := self._moving(name)) is not None:
+            return moving.policy
         return ToolPolicy() if self._clients(name) or self.of_server(name) else self.agents.policy(name)
 
     async def run(
@@ -147,6 +175,8 @@ class CallTools:
     ) -> ToolOutcome:
         """Run a tool for a call by the rules of `ToolSet.run`; `call_id` is the model's request. A run of a client's tool waits
         until `answer` is called for it."""
+        if (moving := self._moving(name)) is not None:
+            return await self._own_runs.run(moving, arguments, timeout_s, call)
         if name in self._legs:
             return await self._own_runs.run(self._legs[name], arguments, timeout_s)
         tool = self._clients(name)
@@ -166,6 +196,10 @@ class CallTools:
             return await self._own_runs.run(ApprovedTool(tool, approval), arguments, timeout_s)
         finally:
             self._approvals.pop(call_id, None)
+
+    def _moving(self, name: str) -> Tool | None:
+        """The tool of this name by which the model moves through the agent's steps."""
+        return next((tool for tool in self._steps.own(self.step) if tool.name == name), None)
 
     def approve(self, call_id: str, approval: Approval) -> None:
         """Take the client's answer to the request for an approval. It changes nothing if nobody waits for it."""

@@ -204,6 +204,12 @@ class Prompts:
     """Describes its argument."""
     call_ends: str = ""
     """Its result."""
+    note: str = ""
+    """Describes the tool with which the agent keeps values that its step collects."""
+    go_to_step: str = ""
+    """Describes the tool with which it goes to a step that the caller asks for."""
+    known_values: str = ""
+    """Put in front of the values that are known when a step begins."""
 
     def with_texts(self, texts: Mapping[str, str]) -> Prompts:
         """The prompts with these texts in place of their own, by field."""

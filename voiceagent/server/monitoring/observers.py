@@ -16,6 +16,7 @@ from voiceagent.conversation.actions import (
     ReplyEnded,
     SpeculationEnded,
     SpeculativeToolEnded,
+    StepChanged,
     ToolEnded,
 )
 from voiceagent.conversation.events import Event
@@ -49,6 +50,8 @@ class Measured(CallObserver):
                 self.metrics.speculative_tool_ended(used=action.used, saved_ms=action.saved_ms)
             elif isinstance(action, GuardHit):
                 self.metrics.guarded.add(f"{action.direction}: {action.rule}")
+            elif isinstance(action, StepChanged):
+                self.metrics.steps.add(action.step)
             elif isinstance(action, NotUnderstood):
                 self.metrics.not_understood.add(action.answer)
             elif isinstance(action, Failure) and action.code != NOTHING_TO_ANSWER:

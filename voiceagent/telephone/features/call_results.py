@@ -30,6 +30,7 @@ from voiceagent.telephone.features.answering_machine import Screening
 from voiceagent.telephone.features.phone_feature import PhoneFeature
 from voiceagent.telephone.features.recording import Recording
 from voiceagent.telephone.phone_leg import CALLER_HUNG_UP, PhoneLeg
+from voiceagent.untrusted_json import read_json
 
 log = logging.getLogger(__name__)
 
@@ -221,7 +222,7 @@ class ResultOf(PhoneFeature):
         if self._detail:
             result["reason_detail"] = self._redactor.mask(self._detail)
         if self._state:
-            result["state"] = self._redactor.masked(msgspec.json.decode(self._state))
+            result["state"] = self._redactor.masked(read_json(self._state))
         if self._leg.has_hung_up_waiting:
             result["transfer"] = CALLER_HUNG_UP
         if self._recording is not None and self._recording.file_name:

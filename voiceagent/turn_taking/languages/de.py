@@ -184,6 +184,9 @@ GERMAN = Language(
         ),
         end_call_reason="Warum das Gespräch endet, in wenigen Worten.",
         call_ends='{"status": "das Gespräch endet nach deinem Abschied, wenn der Anrufer nichts mehr sagt"}',
+        note="Halte sofort fest, was der Anrufer gesagt hat, jeden Wert unter seinem Namen. Lass weg, was nicht gesagt wurde.",
+        go_to_step="Gehe zu diesem Schritt, weil der Anrufer darum bittet.",
+        known_values="Bisher bekannt:",
     ),
     phone=PhoneWords(
         machine=phrase_set(

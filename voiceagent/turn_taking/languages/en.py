@@ -176,6 +176,9 @@ ENGLISH = Language(
         ),
         end_call_reason="Why the call ends, in a few words.",
         call_ends='{"status": "the call ends after your goodbye, unless the caller goes on"}',
+        note="Keep what the caller has told, at once, each value by its name. Leave out what was not told.",
+        go_to_step="Go to this step, because the caller asks for it.",
+        known_values="Known so far:",
     ),
     phone=PhoneWords(
         machine=phrase_set(

@@ -169,6 +169,9 @@ SPANISH = Language(
         ),
         end_call_reason="Por qué termina la llamada, en pocas palabras.",
         call_ends='{"status": "la llamada termina después de tu despedida, si quien llama no dice nada más"}',
+        note="Anota enseguida lo que ha dicho quien llama, cada valor con su nombre. Omite lo que no se ha dicho.",
+        go_to_step="Ve a este paso, porque quien llama lo pide.",
+        known_values="Conocido hasta ahora:",
     ),
     phone=PhoneWords(
         machine=phrase_set(

@@ -151,6 +151,9 @@ FRENCH = Language(
         ),
         end_call_reason="Pourquoi l'appel se termine, en quelques mots.",
         call_ends='{"status": "l\'appel se termine après ton au revoir, si la personne ne dit plus rien"}',
+        note="Note tout de suite ce que la personne a dit, chaque valeur sous son nom. Omets ce qui n'a pas été dit.",
+        go_to_step="Va à cette étape, car la personne le demande.",
+        known_values="Connu jusqu'ici :",
     ),
     phone=PhoneWords(
         machine=phrase_set(

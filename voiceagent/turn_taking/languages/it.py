@@ -152,6 +152,9 @@ ITALIAN = Language(
         ),
         end_call_reason="Perché la chiamata termina, in poche parole.",
         call_ends='{"status": "la chiamata termina dopo il tuo saluto, se chi chiama non dice altro"}',
+        note="Annota subito ciò che ha detto chi chiama, ogni valore con il suo nome. Ometti ciò che non è stato detto.",
+        go_to_step="Vai a questo passo, perché chi chiama lo chiede.",
+        known_values="Noto finora:",
     ),
     phone=PhoneWords(
         machine=phrase_set(

@@ -152,6 +152,9 @@ DUTCH = Language(
         ),
         end_call_reason="Waarom het gesprek eindigt, in een paar woorden.",
         call_ends='{"status": "het gesprek eindigt na je afscheid, als de beller niets meer zegt"}',
+        note="Leg meteen vast wat de beller heeft gezegd, elke waarde onder zijn naam. Laat weg wat niet is gezegd.",
+        go_to_step="Ga naar deze stap, omdat de beller erom vraagt.",
+        known_values="Tot nu toe bekend:",
     ),
     phone=PhoneWords(
         machine=phrase_set(

@@ -162,6 +162,9 @@ PORTUGUESE = Language(
         end_call=("Encerre a chamada. Use quando quem ligou se despediu ou não há mais nada a fazer, e despeça-se na mesma vez."),
         end_call_reason="Por que a chamada termina, em poucas palavras.",
         call_ends='{"status": "a chamada termina depois da sua despedida, se quem ligou não disser mais nada"}',
+        note="Anote logo o que quem ligou disse, cada valor com o seu nome. Deixe de fora o que não foi dito.",
+        go_to_step="Vá para esta etapa, porque quem ligou pede.",
+        known_values="Conhecido até agora:",
     ),
     phone=PhoneWords(
         machine=phrase_set(

@@ -1,0 +1,93 @@
+"""The example of an agent in steps, in a whole call: the model has what the step has, and the way is the file's."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+from aiohttp import web
+
+from tests.calls.scripted_model import Message, ScriptedModel
+from tests.calls.socket_caller import SocketCaller
+from tests.loopback import on_loopback
+from tests.server_process import ServerProcess, running_server
+
+CLINIC = Path(__file__).parents[2] / "examples" / "clinic"
+
+
+def reception(messages: list[Message]) -> str | tuple[str, str]:
+    """Note what is told, book, and say something short."""
+    last = messages[-1]
+    if last["role"] == "tool":
+        return "All right."
+    calls = {
+        "appointment": ("note", {"reason": "appointment"}),
+        "Friday": ("note", {"day": "Friday", "surname": "Kovacs"}),
+        "book": ("book", {"day": "Friday", "time": "9 AM", "surname": "Kovacs"}),
+        "start over": ("go_to_step", {"step": "reason"}),
+    }
+    for word, (name, arguments) in calls.items():
+        if word in last["content"]:
+            return name, json.dumps(arguments)
+    return "Yes?"
+
+
+class Asked(ScriptedModel):
+    """Remembers the tools that it was offered, too."""
+
+    def __init__(self) -> None:
+        super().__init__(reception)
+        self.tools: list[set[str]] = []
+
+    async def complete(self, request: web.Request) -> web.StreamResponse:
+        body: dict[str, Any] = await request.json()
+        self.tools.append({tool["function"]["name"] for tool in body.get("tools", [])})
+        return await super().complete(request)
+
+
+@asynccontextmanager
+async def clinic(folder: Path, model: Asked) -> AsyncIterator[ServerProcess]:
+    app = web.Application()
+    app.router.add_get("/v1/models", model.models)
+    app.router.add_post("/v1/chat/completions", model.complete)
+    async with on_loopback(app) as url:
+        shutil.copytree(CLINIC, folder, dirs_exist_ok=True)
+        agent = yaml.safe_load((folder / "agent.yaml").read_text())
+        agent |= {"profile": "embedded", "llm": {"base_url": f"{url}/v1", "model": "m"}}
+        (folder / "agent.yaml").write_text(yaml.safe_dump(agent, sort_keys=False))
+        with ExitStack() as stack:  # in a thread, because the model answers from this loop while the server starts
+            yield await asyncio.to_thread(stack.enter_context, running_server(folder, "--config", str(folder / "agent.yaml")))
+
+
+async def say(caller: SocketCaller, text: str) -> None:
+    """Write something, and wait for the end of the reply."""
+    since = len(caller.events)
+    await caller.write(text)
+    await caller.wait("response.done", since)
+
+
+async def test_the_clinic_takes_the_way_that_its_file_says(tmp_path: Path) -> None:
+    model = Asked()
+    async with clinic(tmp_path, model) as server, SocketCaller(server.url) as caller:
+        await say(caller, "Hello?")
+        assert model.tools[-1] == {"note", "go_to_step", "end_call"}
+        assert "whether they want an appointment" in model.prompts[-1][0]["content"]
+        await say(caller, "I need an appointment.")
+        assert model.tools[-1] == {"note", "go_to_step", "end_call", "free_times", "book"}
+        assert 'Known so far: {"reason": "appointment"}' in model.prompts[-1][0]["content"]
+        await say(caller, "On Friday, the name is Kovacs.")
+        await say(caller, "Please book nine o'clock.")
+        assert "Shall I book 9 AM on Friday for Kovacs?" in str(caller.events)
+        await say(caller, "Yes, please.")
+        steps = [event["step"] for event in caller.named("voiceagent.step")]
+        assert steps == ["reason", "slot", "goodbye"]
+        assert model.tools[-1] == {"go_to_step", "end_call"}
+        await say(caller, "I want to start over.")
+        assert [event["step"] for event in caller.named("voiceagent.step")] == [*steps, "reason"]
+        assert "Known so far" not in model.prompts[-1][0]["content"]
