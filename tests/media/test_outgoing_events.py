@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voiceagent.media.outgoing_events import MAX_JOINED, OutgoingEvents, ReaderLimits
+from voiceagent.media.outgoing_events import MAX_JOINED, READER, OutgoingEvents, ReaderLimits
+from voiceagent.realtime.session import MAX_RECENT
 
 DELTAS = (
     "response.output_audio_transcript.delta",
@@ -76,7 +77,7 @@ def test_nothing_is_lost_or_reordered(told: list[tuple[str, str, str]]) -> None:
         field = "delta" if kind.endswith("delta") else "heard"
         queue.put({"type": kind, "event_id": number, "item_id": item, field: text}, joins=True)
     got = taken(queue)
-    assert queue._size == 0
+    assert queue._size == queue._count == 0
     ids = [event["event_id"] for event in got]
     assert ids == sorted(set(ids))
     assert [(kind, item) for kind, item, _ in told if kind == "response.done"] == [
@@ -86,6 +87,15 @@ def test_nothing_is_lost_or_reordered(told: list[tuple[str, str, str]]) -> None:
         for item in "ab":
             sent = "".join(text for *of, text in told if of == [kind, item])
             assert "".join(e["delta"] for e in got if (e["type"], e["item_id"]) == (kind, item)) == sent
+
+
+def test_joined_events_count_as_many_because_a_client_that_is_back_is_told_each() -> None:
+    assert 2 * READER.events <= MAX_RECENT
+    queue = OutgoingEvents(READER)
+    for number in range(READER.events + 1):
+        assert not queue.is_full
+        queue.put({"type": "voiceagent.heard", "event_id": number, "item_id": "a", "heard": "x"}, joins=True)
+    assert (len(queue), queue.is_full) == (1, True)
 
 
 @pytest.mark.parametrize("limits", [ReaderLimits(events=3), ReaderLimits(size_bytes=25)])

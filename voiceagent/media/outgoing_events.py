@@ -26,8 +26,8 @@ class ReaderLimits:
 
     size_bytes: int = 4_194_304
     """The characters that may wait: about a minute of audio."""
-    events: int = 2_048
-    """The events that may wait: more than are repeated to a client that is back."""
+    events: int = 512
+    """The events that may wait: half of those that are told again to a client that is back, as others are on the way."""
     timeout_s: float = 10.0
     """A client that takes nothing for so long is given up."""
 
@@ -40,6 +40,7 @@ class _Waiting:
     event: JsonObject
     text: str
     size: int
+    count: int = 1
     deltas: list[str] | None = None
     """Those that are joined, where they are more than one."""
 
@@ -52,7 +53,7 @@ class OutgoingEvents:
         self.last_id: object = None
         """The id of the last event that was taken."""
         self._waiting: deque[_Waiting] = deque()
-        self._size = 0
+        self._size = self._count = 0
         self._due = self._due_size = 0
         """The events, and their size, that were queued before the client could be slow. They may be many for one that is back."""
 
@@ -62,11 +63,12 @@ class OutgoingEvents:
     @property
     def is_full(self) -> bool:
         """True once more waits than may, besides what was queued at once."""
-        return self._size - self._due_size > self.limits.size_bytes or len(self._waiting) - self._due > self.limits.events
+        return self._size - self._due_size > self.limits.size_bytes or self._count - self._due > self.limits.events
 
     def put(self, event: JsonObject, *, joins: bool) -> None:
         """Queue an event. `joins`: the client is slow, so the event may become one with the last that waits. It has the id of
         the newer one then: a client that got it has got both."""
+        self._count += 1
         if joins and self._waiting and self._join(self._waiting[-1], event):
             return
         text = encoded(event)
@@ -81,6 +83,7 @@ class OutgoingEvents:
         """The next event, as JSON."""
         waiting = self._waiting.popleft()
         self._size -= waiting.size
+        self._count -= waiting.count
         if not self._waiting:
             self._due = self._due_size = 0
         self.last_id = waiting.event.get("event_id", self.last_id)
@@ -92,7 +95,7 @@ class OutgoingEvents:
     def clear(self) -> None:
         """Drop what waits."""
         self._waiting.clear()
-        self._size = self._due = self._due_size = 0
+        self._size = self._count = self._due = self._due_size = 0
 
     def _join(self, last: _Waiting, event: JsonObject) -> bool:
         kind = event.get("type", "")
@@ -108,6 +111,7 @@ class OutgoingEvents:
             return False
         self._size += size - last.size
         last.event, last.size = event, size
+        last.count += 1
         return True
 
 
