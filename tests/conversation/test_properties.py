@@ -12,8 +12,9 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.history import Chunk, Message
-from voiceagent.conversation.rules import Limits, MemoryRules, Phrases, Rules, ToolRule
+from voiceagent.conversation.rules import Limits, MemoryRules, Phrases, Rules, StepRule, ToolRule, TransitionRule
 from voiceagent.conversation.state import Phase
+from voiceagent.conversation.steps import GO_TO, NOTE
 from voiceagent.conversation.tools import LATE
 from voiceagent.turn_taking.endpointing import Prosody
 from voiceagent.turn_taking.languages.en import ENGLISH
@@ -110,9 +111,16 @@ def wait_for_one_of_two(world: World, text: str) -> None:
 
 
 END = "end_call"
+WALKING = (NOTE, GO_TO)
+OUTPUTS = ("{}", "null", '{"noted": {"a": 1}}', '{"noted": 5}', '{"step": "last"}', '{"step": "first"}', '{"step": []}')
+GRAPH = {
+    "first": StepRule("One.", ("a",), (TransitionRule("last", {"a": 1}), TransitionRule("first", after="find"))),
+    "last": StepRule("Two.", (), (TransitionRule("first", after="book"),)),
+}
 TOOLS = {"find": ToolRule("none"), "book": ToolRule("external"), "pay": ToolRule("external", ("Hold on.",), "Shall I pay {day}?")}
 """`TEXTS` are their arguments too, so that the same is asked for twice."""
 
+NAMES = (*TOOLS, END, *WALKING)
 FILLERS = ("Let me see.", "One moment.")
 
 NO_LIMIT = MemoryRules()
@@ -452,13 +460,15 @@ any_event = st.one_of(
     st.builds(ev.Transcript, some_time, some_id, some_text, some_text),
     st.builds(ev.ContextFound, some_time, some_id, some_text.map(chunks)),
     st.builds(ev.TextDelta, some_time, some_id, some_text),
-    st.builds(ev.ToolCallRequested, some_time, some_id, st.sampled_from("ab"), st.sampled_from([*TOOLS, END]), st.just("{}")),
+    st.builds(
+        ev.ToolCallRequested, some_time, some_id, st.sampled_from("ab"), st.sampled_from([*TOOLS, END, *MOVES]), st.just("{}")
+    ),
     st.builds(ev.ToolPredicted, some_time, some_id, st.just("find"), st.sampled_from(["{}", "[", "null"])),
     st.builds(ev.SpeculativeToolFinished, some_time, some_id, st.just("{}"), st.booleans()),
     st.builds(ev.GenerationDone, some_time, some_id),
     st.builds(ev.GenerationFailed, some_time, some_id, st.just("broken")),
     st.builds(ev.OutputBlocked, some_time, some_id, st.just("cards"), st.just("No.")),
-    st.builds(ev.ToolFinished, some_time, some_id, st.sampled_from("ab"), st.just("{}"), st.booleans()),
+    st.builds(ev.ToolFinished, some_time, some_id, st.sampled_from("ab"), st.sampled_from(OUTPUTS), st.booleans()),
     st.builds(ev.ClauseAudio, some_time, some_id, st.integers(-1, 4), st.floats(0, 500), st.just(())),
     st.builds(ev.ClauseFailed, some_time, some_id, st.integers(-1, 4), st.just("broken")),
     st.builds(ev.Played, some_time, some_id, st.integers(-1, 4), st.floats(0, 500)),
@@ -488,7 +498,8 @@ def decisions(events: list[ev.Event], protected: tuple[str, ...]) -> list[tuple[
         Rules(
             language="en",
             phrases=Phrases(greeting="Hello.", fillers=FILLERS, protected=protected),
-            tools={**TOOLS, END: ToolRule(ends_call=True)},
+            tools={**TOOLS, END: ToolRule(ends_call=True), **dict.fromkeys(WALKING, ToolRule("idempotent"))},
+            steps=GRAPH,
             transfers=True,
             manners=MANNERS["duck"],
         )
