@@ -2,6 +2,7 @@
 several rooms use."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from numpy.typing import NDArray
 
 from tests.fakes import MakeService, Said, Switchboard
+from tests.sent_events import CheckedSessions, require_none, told_of
 from voiceagent.engines import load_tts
 from voiceagent.latency.budgets import load_budgets
 from voiceagent.models.choice import PROFILE_VARIABLE
@@ -39,6 +41,15 @@ hypothesis_settings.register_profile(
 """CI tries other examples each time. It makes a failing one no smaller, which can take five minutes: the line that it prints
 repeats the failure elsewhere."""
 hypothesis_settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+@pytest.fixture(autouse=True)
+def checked_events() -> Iterator[None]:
+    """Hold each event that a call in this process makes against the official SDK's types and the order rules."""
+    checked = CheckedSessions()
+    with told_of(checked.take):
+        yield
+    require_none(checked.faults)
 
 
 @pytest.fixture

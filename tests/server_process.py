@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sent_events import check_file
 from voiceagent.store.database import local_store
 from voiceagent.store.turns import read_turns
 
@@ -48,10 +49,12 @@ def running_server(
     data: Path, *options: str, environment: Mapping[str, str] | None = None, exit_code: int = 0
 ) -> Iterator[ServerProcess]:
     """Start a server and wait until it answers calls; its data and its log lie in `data`, unless `environment`, which goes over
-    this process's own, says otherwise of the data. It must end cleanly at SIGTERM, or with `exit_code` where a test ends it."""
+    this process's own, says otherwise of the data. It must end cleanly at SIGTERM, or with `exit_code` where a test ends it. Its
+    events are held against the protocol's rules then."""
     ours = {"VOICEAGENT_DATA": str(data), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1"}
     profile = ("--profile", PROFILE) if PROFILE else ()
-    command = [sys.executable, "-m", "voiceagent", "serve", "--port", "0", *profile, *options]
+    events = data / "sent_events.jsonl"
+    command = [sys.executable, "-m", "tests.sent_events", str(events), "serve", "--port", "0", *profile, *options]
     with (data / "server.log").open("w") as log:
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=log, text=True, env={**os.environ, **ours, **(environment or {})}
@@ -74,6 +77,7 @@ def running_server(
     said = (data / "server.log").read_text()
     assert "Traceback" not in said, said[-5000:]
     check_waits(data)
+    check_file(events)
 
 
 def check_waits(data: Path) -> None:

@@ -13,6 +13,8 @@ _ADAPTER: TypeAdapter[Any] = TypeAdapter(RealtimeServerEvent)
 _UNION = get_args(RealtimeServerEvent)[0]
 SDK_TYPES = {get_args(kind.model_fields["type"].annotation)[0]: kind for kind in get_args(_UNION)}
 NEVER = ("conversation.item.created", "conversation.created")
+WITHOUT_ID = "input_audio_buffer.dtmf_event_received"
+"""The SDK's type of it has no id."""
 
 
 def check_against_the_sdk(event: dict[str, Any]) -> None:
@@ -39,9 +41,11 @@ class _Response:
 class ProtocolRules:
     """The rules for one client of one call."""
 
-    def __init__(self, *, joins: bool = False) -> None:
-        """`joins`: the client joins a running call, so there may be items that it was not told of."""
+    def __init__(self, *, joins: bool = False, takes_more_clients: bool = False) -> None:
+        """`joins`: the client joins a running call, so there may be items that it was not told of. `takes_more_clients`: these
+        are the events of all who join the call or are back."""
         self._joins = joins
+        self._takes_more_clients = takes_more_clients
         self._ids: set[str] = set()
         self._responses: dict[str, _Response] = {}
         self._order: list[str] = []
@@ -61,11 +65,12 @@ class ProtocolRules:
         check_against_the_sdk(event)
         name = event["type"]
         assert name not in NEVER
-        assert event["event_id"] not in self._ids
-        self._ids.add(event["event_id"])
+        if name != WITHOUT_ID:
+            assert event["event_id"] not in self._ids
+            self._ids.add(event["event_id"])
         assert self._last != "voiceagent.call_ended", "an event after the end of the call"
         if name == "session.created":
-            assert not self._count, "session.created comes first"
+            assert not self._count or self._takes_more_clients, "session.created comes first"
         self._count, self._last = self._count + 1, name
         if name.startswith("conversation.item."):
             self._item(name, event)
