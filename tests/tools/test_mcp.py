@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import gzip
 import json
 import logging
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from tests.tools.kitchen import COMMAND, ROOT, free_port, kitchen_served
 from tests.tools.log_watch import LogWatch
 from voiceagent.errors import ConfigError
 from voiceagent.tools import tool
+from voiceagent.tools.mcp_server import MAX_ANSWER_BYTES
 from voiceagent.tools.settings import McpSettings, RuleSettings, ToolEntry
 from voiceagent.tools.tool import ToolPolicy
 from voiceagent.tools.toolset import ToolSet
@@ -206,6 +208,34 @@ async def test_a_header_comes_from_the_environment_and_garbage_is_survived(
         assert await asked.get() == "Bearer abc"
         await log.said("tried again")
         assert tools.names == ()
+
+
+@pytest.mark.parametrize("fault", ["long", "endless", "packed"])
+async def test_no_more_of_an_answer_is_read_than_may_be(log: LogWatch, fault: str) -> None:
+    sent = 0
+
+    async def too_much(request: web.Request) -> web.StreamResponse:
+        nonlocal sent
+        assert request.headers["Accept-Encoding"] == "identity"
+        kind = "text/event-stream" if fault == "endless" else "application/json"
+        answer = web.StreamResponse(headers={"Content-Type": kind})
+        if fault == "packed":
+            answer.headers["Content-Encoding"] = "gzip"
+        await answer.prepare(request)
+        piece = gzip.compress(bytes(MAX_ANSWER_BYTES)) if fault == "packed" else b"data: " + bytes(65_536)
+        with suppress(ConnectionError):
+            for _ in range(1000):
+                await answer.write(piece)
+                sent += len(piece)
+        return answer
+
+    app = web.Application()
+    app.router.add_post("/mcp", too_much)
+    async with on_loopback(app) as url, opened(url=f"{url}/mcp") as tools:
+        said = await log.said("tried again")
+        assert {"long": "more than", "endless": "SSE", "packed": "packed (gzip)"}[fault] in said
+        assert tools.names == ()
+    assert sent < 16 * MAX_ANSWER_BYTES  # what the kernel holds is sent, too
 
 
 async def test_a_program_that_is_not_there_keeps_nothing_from_starting(log: LogWatch) -> None:

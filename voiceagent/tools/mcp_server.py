@@ -33,6 +33,7 @@ from mcp_types import (
     ToolListChangedNotification,
 )
 from mcp_types import Tool as McpToolDescription
+from typing_extensions import override
 
 from voiceagent import __version__
 from voiceagent.errors import ConfigError
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT_S = 10.0
 SILENCE_TIMEOUT_S = 300.0
 """A server that streams sends something more often than this."""
+MAX_ANSWER_BYTES = 1_048_576
+"""The most bytes of an answer, or of one event of a stream."""
 
 Message = SessionMessage | Exception
 
@@ -112,13 +115,42 @@ def program(command: tuple[str, ...], environment: dict[str, str], folder: Path)
     return stdio_client(parameters, errlog=sys.stderr)
 
 
+class _BoundedBody(httpx2.AsyncByteStream):
+    """The body of an answer, as far as it may be read. A stream of events is not counted: the mcp package bounds each event."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        self._stream = response.stream
+        self._coding = response.headers.get("content-encoding", "identity")
+        self._is_counted = not response.headers.get("content-type", "").lower().startswith("text/event-stream")
+
+    @override
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._coding != "identity":
+            raise httpx2.StreamError(f"the answer is packed ({self._coding[:40]}), which was not asked for")
+        size = 0
+        async for piece in cast("httpx2.AsyncByteStream", self._stream):
+            size += len(piece)
+            if self._is_counted and size > MAX_ANSWER_BYTES:
+                raise httpx2.StreamError(f"the answer has more than {MAX_ANSWER_BYTES} bytes")
+            yield piece
+
+    @override
+    async def aclose(self) -> None:
+        await cast("httpx2.AsyncByteStream", self._stream).aclose()
+
+
+async def _bound(response: httpx2.Response) -> None:
+    response.stream = _BoundedBody(response)
+
+
 @asynccontextmanager
 async def address(url: str, headers: dict[str, str]) -> AsyncIterator[TransportStreams]:
-    """Connect to the server at `url`."""
+    """Connect to the server at `url`. Its answers are bounded, and must not be packed: a few bytes can unpack to very many."""
     timeout = httpx2.Timeout(CONNECT_TIMEOUT_S, read=SILENCE_TIMEOUT_S)
+    given = {**headers, "Accept-Encoding": "identity"}
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=timeout) as client,
-        streamable_http_client(url, http_client=client) as streams,
+        httpx2.AsyncClient(headers=given, timeout=timeout, event_hooks={"response": [_bound]}) as client,
+        streamable_http_client(url, http_client=client, max_sse_event_size=MAX_ANSWER_BYTES) as streams,
     ):
         yield streams
 
