@@ -28,7 +28,7 @@ from voiceagent.guard.checks import load_guards
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.budgets import Budgets
 from voiceagent.latency.spans import LegKind
-from voiceagent.llm.engine import HistoryLimits, check, no_forcing, no_tools
+from voiceagent.llm.engine import HistoryLimits, LlmEngine, check, no_forcing, no_tools
 from voiceagent.logs import Redacting
 from voiceagent.media.audio_cleaner import check_cleaning
 from voiceagent.media.leg import Leg
@@ -143,7 +143,7 @@ class AgentService:
         sip = self.agent.telephony.sip_line
 
         def check_session(session: JsonObject) -> None:
-            self._shown_session(tools, session, is_telephone=True)
+            self._shown_session(tools, metrics.llm, session, is_telephone=True)
 
         line = SipService(Trunk.from_settings(sip), ports, check_session=check_session) if sip is not None else None
 
@@ -169,7 +169,7 @@ class AgentService:
                 WhepPart(answer_listener),
             ),
             about=self._about(tools),
-            show_session=lambda session: self._shown_session(tools, session),
+            show_session=lambda session: self._shown_session(tools, metrics.llm, session),
         )
 
     @asynccontextmanager
@@ -243,10 +243,18 @@ class AgentService:
 
         return tell
 
-    def _shown_session(self, tools: ToolSet, session: JsonObject, *, is_telephone: bool = False) -> JsonObject:
-        """A call's session with these settings, as `session.created` would show it. Raises Problem for settings that an offer
-        could not have."""
-        facts = facts_of(self.agent, tools.names, takes_audio=not is_telephone, is_telephone=is_telephone)
+    def _shown_session(
+        self, tools: ToolSet, llm: LlmEngine | None, session: JsonObject, *, is_telephone: bool = False
+    ) -> JsonObject:
+        """A call's session with these settings, as `session.created` would show it. `llm` is None until it is loaded. Raises
+        Problem for settings that an offer could not have."""
+        facts = facts_of(
+            self.agent,
+            tools.names,
+            takes_audio=not is_telephone,
+            no_forcing=no_forcing(llm) if llm is not None else "",
+            is_telephone=is_telephone,
+        )
         facts = structs.replace(facts, session_id=random_id("sess"))
         asked = offered_settings(session, facts)
         agent, offered = (
