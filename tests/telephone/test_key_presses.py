@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from voiceagent.audio.format import PHONE_FRAME_SAMPLES
 from voiceagent.media.rtp import RtpPacket
-from voiceagent.telephone.sip.audio import SipReceiver
-from voiceagent.telephone.sip.description import PCMU, PhoneAudio
+from voiceagent.telephone.sip.audio import PCMU, PhoneAudio, SipReceiver
 from voiceagent.telephone.telephone_events import KEYS, KeyReader
 
 KEYS_TYPE = 101

@@ -13,7 +13,7 @@ from voiceagent.audio.format import PHONE_FRAME_SAMPLES
 from voiceagent.errors import ConfigError, MediaError
 from voiceagent.settings.telephone import SipSettings, TransferTarget
 from voiceagent.telephone.sip import janus_messages as janus
-from voiceagent.telephone.sip.description import PCMA, PCMU, is_hold, read_audio, updated, with_keys
+from voiceagent.telephone.sip.audio import PCMA, PCMU, is_hold, read_audio, updated_description, with_keys
 from voiceagent.telephone.sip.janus_messages import call_cause, registration_cause
 from voiceagent.telephone.sip.line import Trunk
 from voiceagent.telephone.telephone_events import KEYS, KeyReader, KeyWriter
@@ -116,7 +116,7 @@ def test_a_re_invite_is_answered_with_what_changes(offered: str, answered: str, 
     ours = with_keys(SDP.format(types="0", direction="sendrecv"), 101)
     offer = SDP.format(types="0", direction=offered)
     assert is_hold(offer) is holds
-    assert updated(ours, offer) == ours.replace("a=sendrecv", f"a={answered}")
+    assert updated_description(ours, offer) == ours.replace("a=sendrecv", f"a={answered}")
     assert "m=audio 9 UDP/TLS/RTP/SAVPF 0 101\r\n" in ours
 
 

@@ -23,8 +23,7 @@ from voiceagent.media.rtp import RtpPacket
 from voiceagent.server.http.app import CALLS
 from voiceagent.settings.telephone import TransferTarget
 from voiceagent.telephone.messages import Encoding
-from voiceagent.telephone.sip.audio import LateEncoder, SipReceiver, mixed
-from voiceagent.telephone.sip.description import PCMA, PCMU, PhoneAudio
+from voiceagent.telephone.sip.audio import PCMA, PCMU, LateEncoder, PhoneAudio, SipReceiver, mixed
 from voiceagent.telephone.sip.janus_client import SIP_PATIENCE, SipPatience
 from voiceagent.telephone.transfer.warm import (
     CALLER_GONE,

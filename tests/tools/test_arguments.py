@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, SchemaError
 
 from voiceagent.tools import ToolError
-from voiceagent.tools.arguments import ArgumentSchema
+from voiceagent.tools.schemas import ArgumentSchema
 
 ADDRESS = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -10,8 +10,8 @@ from typing_extensions import override
 from voiceagent.conversation.steps import GO_TO, NOTE
 from voiceagent.errors import ConfigError
 from voiceagent.settings.steps import StepSettings
-from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
 from voiceagent.tools.call_tools import StepTools
+from voiceagent.tools.schemas import ArgumentSchema, SchemaTool
 from voiceagent.tools.tool import RunScope, Tool, ToolPolicy
 
 

@@ -12,11 +12,10 @@ from typing_extensions import override
 
 from voiceagent.errors import ProtocolError
 from voiceagent.json_types import JsonObject
-from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
 from voiceagent.tools.call_context import CallContext
 from voiceagent.tools.client_mcp import MAX_SERVERS, Approval, ApprovedTool, ClientMcpServer, read_entry
 from voiceagent.tools.runner import ToolOutcome
-from voiceagent.tools.schemas import Room
+from voiceagent.tools.schemas import ArgumentSchema, Room, SchemaTool
 from voiceagent.tools.tool import NAME, RunScope, Tool, ToolError, ToolPolicy
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.untrusted_json import read_loose_json

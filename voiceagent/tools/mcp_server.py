@@ -39,14 +39,14 @@ from voiceagent import __version__
 from voiceagent.errors import ConfigError
 from voiceagent.json_types import JsonObject
 from voiceagent.task_owner import TaskOwner
-from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
 from voiceagent.tools.call_context import META
-from voiceagent.tools.schemas import Room
+from voiceagent.tools.schemas import ArgumentSchema, Room, SchemaTool
 from voiceagent.tools.settings import McpSettings, RuleSettings, checked_url, headers_from, variables_from
 from voiceagent.tools.tool import MAX_TOOLS, NAME, Effect, RunScope, Tool, ToolError, ToolSource, check_policy
 from voiceagent.untrusted_json import read_loose_json
 
 log = logging.getLogger(__name__)
+
 
 if TYPE_CHECKING:
     from mcp.client._transport import ReadStream, TransportStreams

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx2
 
 from voiceagent.errors import ConfigError
-from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
+from voiceagent.tools.schemas import ArgumentSchema, SchemaTool
 from voiceagent.tools.settings import WebhookSettings, checked_url, headers_from
 from voiceagent.tools.tool import NAME, RunScope, ToolError, ToolSource, check_policy
 from voiceagent.untrusted_json import read_loose_json

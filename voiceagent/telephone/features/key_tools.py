@@ -13,7 +13,7 @@ from voiceagent.telephone.keys import MAX_KEYS, PAUSE_S, TERMINATOR, KeyRule
 from voiceagent.telephone.phone_leg import PhoneLeg
 from voiceagent.telephone.sip.sip_leg import SipLeg
 from voiceagent.telephone.streams.stream_leg import StreamLeg
-from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
+from voiceagent.tools.schemas import ArgumentSchema, SchemaTool
 from voiceagent.tools.tool import RunScope, Tool, ToolError, ToolPolicy
 from voiceagent.turn_taking.language import PhoneWords
 from voiceagent.turn_taking.languages import language

@@ -30,7 +30,7 @@ from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.features.phone_feature import PhoneFeature
 from voiceagent.telephone.features.recording_file import SUFFIXES, CallTimeline, RecordingFile, open_recording
 from voiceagent.telephone.phone_leg import PhoneLeg
-from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
+from voiceagent.tools.schemas import ArgumentSchema, SchemaTool
 from voiceagent.tools.tool import RunScope, Tool, ToolPolicy
 from voiceagent.turn_taking.language import Language, bare_words
 from voiceagent.turn_taking.languages import language

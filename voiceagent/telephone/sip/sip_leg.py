@@ -29,13 +29,26 @@ from voiceagent.media.webrtc.transport_guard import TransportGuard
 from voiceagent.task_owner import Once
 from voiceagent.telephone.messages import CallFacts
 from voiceagent.telephone.phone_leg import NO_TRANSFERS, ColleagueBriefing, PhoneLeg
-from voiceagent.telephone.sip import description as gateway_description
-from voiceagent.telephone.sip.audio import Bridge, LateEncoder, SipEars
-from voiceagent.telephone.sip.description import KEYS_TYPE, PCMA, PCMU, PhoneAudio
+from voiceagent.telephone.sip.audio import (
+    KEYS_TYPE,
+    PCMA,
+    PCMU,
+    Bridge,
+    LateEncoder,
+    PhoneAudio,
+    SipEars,
+    audio_alone,
+    is_hold,
+    phone_codec,
+    read_audio,
+    updated_description,
+    with_keys,
+)
 from voiceagent.telephone.sip.janus_client import SIP_PATIENCE, SipPatience
 from voiceagent.telephone.telephone_events import CLOCK_HZ, KeyWriter
 
 log = logging.getLogger(__name__)
+
 
 CONNECT_TIMEOUT_S = 10.0
 """Longest wait for the connection from the moment that the call is taken."""
@@ -111,7 +124,7 @@ class SipLeg(PhoneLeg):
     async def answer(cls, offer: str, facts: CallFacts, release: Release, options: SipLegOptions) -> tuple[SipLeg, str]:
         """Take the gateway's offer of a call that rings; the leg, and the answer. Raises MediaError in one line; NoPortError when
         the line has none left."""
-        audio = gateway_description.read_audio(offer)
+        audio = read_audio(offer)
         leg = cls(facts, release, options)
         try:
             return leg, await leg._negotiated(leg._answered(offer, audio))
@@ -132,7 +145,7 @@ class SipLeg(PhoneLeg):
     async def settle(self, answer: str) -> None:
         """The other side has answered our offer. Raises MediaError."""
         if self._audio is None and answer:
-            audio = gateway_description.read_audio(answer)
+            audio = read_audio(answer)
             await self._negotiated(self._settled(answer, audio))
 
     async def _negotiated(self, work: Awaitable[str]) -> str:
@@ -145,18 +158,18 @@ class SipLeg(PhoneLeg):
         return self.local_sdp
 
     async def _answered(self, offer: str, audio: PhoneAudio) -> str:
-        alone, whole = gateway_description.audio_alone(offer)
+        alone, whole = audio_alone(offer)
         self._begin(audio)
-        answer = whole(await self._peer.answer(alone, gateway_description.phone_codec(audio.payload_type)))
-        return gateway_description.with_keys(with_address(answer, self._ports.address), audio.keys_type)
+        answer = whole(await self._peer.answer(alone, phone_codec(audio.payload_type)))
+        return with_keys(with_address(answer, self._ports.address), audio.keys_type)
 
     async def _offered(self) -> str:
-        offer = await self._peer.offer([gateway_description.phone_codec(each) for each in (PCMU, PCMA)])
-        return gateway_description.with_keys(with_address(offer, self._ports.address), KEYS_TYPE)
+        offer = await self._peer.offer([phone_codec(each) for each in (PCMU, PCMA)])
+        return with_keys(with_address(offer, self._ports.address), KEYS_TYPE)
 
     async def _settled(self, answer: str, audio: PhoneAudio) -> str:
         self._begin(audio)
-        self._peer.settle(answer, gateway_description.phone_codec(audio.payload_type))
+        self._peer.settle(answer, phone_codec(audio.payload_type))
         return ""
 
     def _begin(self, audio: PhoneAudio) -> None:
@@ -197,11 +210,11 @@ class SipLeg(PhoneLeg):
     def update(self, offer: str) -> str:
         """The other side holds the call, or takes it up again, or moves its audio, which is the gateway's business: our answer. A
         reply that is held in the middle goes on from there."""
-        held = gateway_description.is_hold(offer)
+        held = is_hold(offer)
         if held != self._ears.is_held:
             self._ears.is_held = held
             log.info("a call with %s %s", self._other_side, "is on hold" if held else "goes on")
-        return gateway_description.updated(self.local_sdp, offer)
+        return updated_description(self.local_sdp, offer)
 
     @property
     def can_transfer(self) -> bool:

@@ -31,7 +31,7 @@ from voiceagent.telephone.features.phone_feature import PhoneFeature
 from voiceagent.telephone.phone_leg import TRANSFERRED, ColleagueBriefing, PhoneLeg
 from voiceagent.telephone.sip.sip_leg import SipLeg
 from voiceagent.telephone.transfer.sip_transfers import longest_transfer_s
-from voiceagent.tools.arguments import ArgumentSchema, SchemaTool
+from voiceagent.tools.schemas import ArgumentSchema, SchemaTool
 from voiceagent.tools.tool import RunScope, Tool, ToolError, ToolPolicy
 from voiceagent.turn_taking.language import TransferWords
 from voiceagent.turn_taking.languages import language
