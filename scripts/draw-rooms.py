@@ -15,7 +15,7 @@ PAGE = ROOT / "docs" / "architecture.md"
 BEGIN, END = "<!-- rooms: made by scripts/draw-rooms.py -->\n", "<!-- end of rooms -->\n"
 PACKAGE = "voiceagent"
 EVERYWHERE = {
-    *("errors", "logs", "redaction", "resources", "addresses", "plugins", "databases", "private_files", "token_bucket"),
+    *("errors", "logs", "redaction", "resources", "addresses", "plugins", "data_files", "token_bucket"),
     *("config", "doctor", "json_types", "untrusted_json"),
 }
 """Single files that many rooms read: they would only hide the rooms."""

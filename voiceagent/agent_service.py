@@ -22,6 +22,7 @@ from voiceagent.call.scope import AgentParts, EngineName
 from voiceagent.call.written_leg import WrittenLeg
 from voiceagent.context.sources import Sources
 from voiceagent.conversation.steps import GO_TO, NOTE
+from voiceagent.data_files import keep_private
 from voiceagent.engines import Engines, load_engines
 from voiceagent.errors import ConfigError, EngineError, ModelError, ProtocolError
 from voiceagent.guard.checks import load_guards
@@ -40,7 +41,6 @@ from voiceagent.media.webrtc.ports import MediaPorts
 from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 from voiceagent.models.choice import profile_of, registry_of
 from voiceagent.models.fitness import foreign_models, unfit
-from voiceagent.private_files import keep_private
 from voiceagent.realtime.client_events import ClientEventError
 from voiceagent.realtime.conversation import random_id
 from voiceagent.realtime.fixed_settings import fixed_in, parameters_in

@@ -17,7 +17,7 @@ from tests.store.test_turns import stored, turn
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.context.index import FolderIndex, index_file
-from voiceagent.private_files import keep_private
+from voiceagent.data_files import keep_private
 from voiceagent.store.database import local_store
 from voiceagent.store.event_log import logged_calls
 

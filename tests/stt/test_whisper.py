@@ -18,7 +18,10 @@ from models.train import domain
 from tests.speech import frames, noise, said, silence
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.models.registry import profile, resolve
+from voiceagent.resources import bundled_models_dir
+from voiceagent.stt.decoder import heard_language
 from voiceagent.stt.hypothesis import DecodeWindow, Hypothesis, RecognisedWord
+from voiceagent.stt.short_whisper import ShortWhisper
 from voiceagent.stt.stream import UtteranceTranscriber
 from voiceagent.stt.whisper import WhisperEngine, create
 
@@ -250,3 +253,42 @@ def test_what_is_no_whisper_is_one_line(tmp_path: Path) -> None:
         create(tmp_path, {"speed": 1})
     with pytest.raises(ConfigError, match="needs a model"):
         create(None, {})
+
+
+def test_what_faster_whisper_encodes_is_padded_as_what_calls_encode() -> None:
+    path = str(bundled_models_dir() / "whisper")
+    model = ShortWhisper(path, margin_fill=0.5, device="cpu", compute_type="int8", cpu_threads=1, local_files_only=True)
+    features = model.features(said("What time is it?").astype(np.float32) / np.float32(32768))
+    frames = model.frames_to_encode(features.shape[1])
+    from_calls = np.array(model.encode_frames([features], frames))
+    padded_to_30_s = np.pad(features, ((0, 0), (0, 3000 - features.shape[1])))
+    np.testing.assert_allclose(np.array(model.encode(padded_to_30_s)), from_calls, atol=1e-4)
+
+
+def test_padding_of_silence_is_what_digital_silence_behind_the_audio_would_be() -> None:
+    path = str(bundled_models_dir() / "whisper")
+    model = ShortWhisper(path, margin_fill="silence", device="cpu", compute_type="int8", cpu_threads=1, local_files_only=True)
+    audio = said("What time is it?").astype(np.float32) / np.float32(32768)
+    features = model.features(audio)
+    frames = model.frames_to_encode(features.shape[1])
+    silent = model.features(np.pad(audio, (0, 16_000)))
+    silent = silent[:, -1:].repeat(frames - features.shape[1], axis=1)
+    padded = np.concatenate([features, silent], axis=1)
+    np.testing.assert_allclose(np.array(model.encode_frames([features], frames)), np.array(model.encode_frames([padded], frames)))
+
+
+@pytest.mark.parametrize(
+    ("chances", "likely", "heard"),
+    [
+        ({"th": 0.94, "de": 0.02, "en": 0.01}, "", "de"),  # none of them: the best at the beginning …
+        ({"th": 0.94, "de": 0.02, "en": 0.01}, "en", "en"),  # … and the call's later
+        ({"th": 0.50, "de": 0.45, "en": 0.05}, "en", "de"),
+        ({"de": 0.50, "en": 0.45}, "en", "en"),
+        ({"de": 0.50, "en": 0.45}, "de", "de"),
+        ({"en": 0.97, "de": 0.02}, "de", "en"),
+        ({"de": 0.50, "en": 0.45}, "fr", "de"),  # the call's language is none of the agent's
+        ({}, "", "de"),
+    ],
+)
+def test_an_utterance_is_taken_for_one_of_the_agents_languages(chances: dict[str, float], likely: str, heard: str) -> None:
+    assert heard_language(chances, ("de", "en"), likely) == heard

@@ -16,9 +16,9 @@ from typing import TypeVar
 import click
 import msgspec
 
+from voiceagent.data_files import FILE_MODE, private_folder
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.spans import LegKind
-from voiceagent.private_files import FILE_MODE, private_folder
 from voiceagent.settings.agent import store_address
 from voiceagent.store.call_events import TranscriptEntry, transcript
 from voiceagent.store.database import Database, NothingKeptError, StoreError

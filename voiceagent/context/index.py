@@ -16,9 +16,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from voiceagent.conversation.history import Chunk
-from voiceagent.databases import is_locked, open_patiently
+from voiceagent.data_files import is_locked, open_patiently, private_file
 from voiceagent.errors import ConfigError, VoiceAgentError
-from voiceagent.private_files import private_file
 
 log = logging.getLogger(__name__)
 

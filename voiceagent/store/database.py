@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from voiceagent.addresses import shown
-from voiceagent.databases import is_locked, open_patiently
+from voiceagent.data_files import is_locked, open_patiently, private_file
 from voiceagent.errors import ConfigError, VoiceAgentError
-from voiceagent.private_files import private_file
 from voiceagent.redaction import keep_secrets_of, redacted
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from voiceagent.conversation import actions, events
 from voiceagent.conversation.actions import Action, ReplyEnded
 from voiceagent.conversation.events import Event
 from voiceagent.conversation.rules import Rules
+from voiceagent.data_files import private_file
 from voiceagent.errors import VoiceAgentError
-from voiceagent.private_files import private_file
 from voiceagent.store.database import NothingKeptError, StoreAddress, StoreError
 from voiceagent.store.schema import matching, reading, several
 from voiceagent.store.writer import Statement, StoreWriter

@@ -21,8 +21,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from voiceagent.data_files import FILE_MODE, private_file, private_folder
 from voiceagent.errors import ConfigError
-from voiceagent.private_files import FILE_MODE, private_file, private_folder
 
 PREFIX = "va_"
 KEYS_FILE_VARIABLE = "VOICEAGENT_KEYS_FILE"

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.audio.format import HEARD_HZ
-from voiceagent.private_files import FILE_MODE, private_folder
+from voiceagent.data_files import FILE_MODE, private_folder
 
 # --- the timeline of both sides ---------------------------------------------------------------------------------------
 

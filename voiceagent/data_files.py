@@ -1,12 +1,15 @@
-"""Files that only their owner may read: a server's files of calls are private, whatever umask it was started with. When the
-server starts, it also closes files that came there open to others, such as a folder that was made for it or a backup."""
+"""The files of a server's data folder. Only their owner may read them, whatever umask the server was started with. When the
+server starts, it also closes files that came there open to others, such as a folder that was made for it or a backup. Several
+servers may open an SQLite file at once."""
 
 from __future__ import annotations
 
 import logging
 import os
+import sqlite3
 import stat
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 FOLDER_MODE = 0o700
@@ -56,3 +59,25 @@ def _tighten(path: Path) -> None:
     mode = path.stat().st_mode
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         path.chmod(FOLDER_MODE if stat.S_ISDIR(mode) else FILE_MODE)
+
+
+STEP_S = 0.01
+
+
+def open_patiently(opened: Callable[[], sqlite3.Connection], within_s: float) -> sqlite3.Connection:
+    """Open a database, and again while another has it locked. SQLite's own time-out is not enough: of two that make a file at
+    once, it tells one at once that the file is locked, because that one already reads it (its manual,
+    `sqlite3_busy_handler`). Raises what `opened` raises."""
+    until_s = time.monotonic() + within_s
+    while True:
+        try:
+            return opened()
+        except sqlite3.OperationalError as error:
+            if not is_locked(error) or time.monotonic() > until_s:
+                raise
+        time.sleep(STEP_S)
+
+
+def is_locked(error: sqlite3.Error) -> bool:
+    """True if SQLite reports that another holds the file, so that it may be free later. An error that we raise has no code."""
+    return (getattr(error, "sqlite_errorcode", 0) & 0xFF) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
