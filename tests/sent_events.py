@@ -16,15 +16,21 @@ from weakref import WeakKeyDictionary
 from voiceagent.cli import main
 from voiceagent.json_types import JsonObject
 from voiceagent.realtime.server_events import ServerEvent
-from voiceagent.realtime.session import RealtimeSession
+from voiceagent.realtime.session import LeftSession, RealtimeSession
 
 _AUDIO = "response.output_audio.delta"
+_GOES_ON = {"type": "goes on"}
+"""In place of an event: the session has items that were told of at another server."""
 
 
 @contextmanager
 def told_of(take: Callable[[RealtimeSession, JsonObject], None]) -> Iterator[None]:
     """Hand on each event that a session makes in this process. What is repeated to a client that is back is not made again."""
-    send = RealtimeSession._send
+    send, go_on = RealtimeSession._send, RealtimeSession.go_on
+
+    def went_on(session: RealtimeSession, left: LeftSession) -> None:
+        take(session, _GOES_ON)
+        go_on(session, left)
 
     def watched(session: RealtimeSession, events: Collection[ServerEvent]) -> list[JsonObject]:
         made = send(session, events)
@@ -32,7 +38,7 @@ def told_of(take: Callable[[RealtimeSession, JsonObject], None]) -> Iterator[Non
             take(session, event)
         return made
 
-    with patch.object(RealtimeSession, "_send", watched):
+    with patch.object(RealtimeSession, "_send", watched), patch.object(RealtimeSession, "go_on", went_on):
         yield
 
 
@@ -48,9 +54,9 @@ class CheckedSessions:
         from tests.realtime.protocol_rules import ProtocolRules  # here, because the SDK takes a second to import
 
         if session not in self._rules:
-            self._rules[session] = ProtocolRules(takes_more_clients=True)
+            self._rules[session] = ProtocolRules(takes_more_clients=True, joins=event == _GOES_ON)
         rules = self._rules[session]
-        if rules is None:
+        if rules is None or event == _GOES_ON:
             return
         try:
             rules.take(event)

@@ -16,6 +16,7 @@ from msgspec import structs
 
 from voiceagent.audio import g711
 from voiceagent.call import Call, memory
+from voiceagent.call.call import LeftCall
 from voiceagent.call.observer import CallObserver
 from voiceagent.call.rules import cramped, facts_of, rules_of, step_tools, turn_detection_of
 from voiceagent.call.scope import AgentParts, EngineName
@@ -43,13 +44,14 @@ from voiceagent.models.choice import profile_of, registry_of
 from voiceagent.models.fitness import foreign_models, unfit
 from voiceagent.realtime.client_events import ClientEventError
 from voiceagent.realtime.conversation import random_id
-from voiceagent.realtime.fixed_settings import fixed_in, parameters_in
+from voiceagent.realtime.fixed_settings import LEFT, fixed_in, parameters_in
 from voiceagent.realtime.openai_realtime import OPENAI
 from voiceagent.realtime.settings import ClientSettings, SessionFacts
 from voiceagent.server.access.key_ring import KeyRing
 from voiceagent.server.calls.admission import Admission
 from voiceagent.server.calls.calls import StartCall
 from voiceagent.server.calls.monitors import CallFeeds
+from voiceagent.server.calls.waiting_calls import WaitingCalls
 from voiceagent.server.http.app import Service
 from voiceagent.server.http.call_events import CallEventsPart
 from voiceagent.server.http.chat import ChatPart
@@ -145,6 +147,9 @@ class AgentService:
         def check_session(session: JsonObject) -> None:
             self._shown_session(tools, metrics.llm, session, is_telephone=True)
 
+        turn = self.agent.turn
+        waits = turn.resume_after_restart and turn.resume_timeout_s > 0
+        waiting = WaitingCalls(store_address(), turn.resume_timeout_s) if waits else None
         line = SipService(Trunk.from_settings(sip), ports, check_session=check_session) if sip is not None else None
 
         feeds = CallFeeds(metrics.queue_dropped)
@@ -168,6 +173,7 @@ class AgentService:
                 ChatPart(self.agent.name),
                 WhepPart(answer_listener),
             ),
+            waiting=waiting,
             about=self._about(tools),
             show_session=lambda session: self._shown_session(tools, metrics.llm, session),
         )
@@ -313,7 +319,8 @@ class AgentService:
                 no_forcing=no_forcing(parts.engines.llm),
                 is_telephone=leg.kind is LegKind.TELEPHONE,
             )
-            asked = offered_settings(session, facts)
+            left = _left_in(session)
+            asked = {} if left is not None else offered_settings(session, facts)
             made = phone.call(_greeting_as_asked(with_instructions(self.agent, session), asked, leg), leg, parts)
             agent = made.agent
             if session.get("instructions") and (line := cramped(agent, tools, parts.engines.llm.limits)):
@@ -326,7 +333,8 @@ class AgentService:
             if kept.settings.keep == "event_logs":
                 rules = rules_of(agent, tools, parts.engines.turn, parts.engines.llm.limits, call_tools.legs)
                 origin = Origin(agent.name, leg.kind, record.started)
-                event_log = EventLog(StoredLog(kept.writer, call_id), call_id, rules, origin=origin)
+                sink = StoredLog(kept.writer, call_id)
+                event_log = EventLog(sink, call_id, rules, origin=origin, left=None if left is None else left.state)
             redactor = parts.personal.of_call()
             recorder = CallRecorder(kept, record, event_log, recording=made.recording, feeds=feeds, redactor=redactor)
             observers: list[CallObserver] = [Measured(metrics, TurnStore(kept.writer)), TurnLog(), recorder]
@@ -334,9 +342,19 @@ class AgentService:
             features = [*made.features, leg] if isinstance(leg, WrittenLeg) else made.features
             whose = made.origin or CallOrigin(parameters=parameters_in(session))
             own_parts = replace(parts, agent=agent)
-            return Call(call_id, made.leg, own_parts, call_tools, observers, asked, features, fixed, whose)
+            return Call(call_id, made.leg, own_parts, call_tools, observers, asked, features, fixed, whose, left)
 
         return start_call
+
+
+def _left_in(session: JsonObject) -> LeftCall | None:
+    """The call as another server has left it, if it goes on here. Raises ProtocolError for what cannot be read."""
+    ours = session.get("voiceagent")
+    left = ours.get(LEFT) if isinstance(ours, dict) else None
+    try:
+        return msgspec.json.decode(left, type=LeftCall) if isinstance(left, bytes) else None
+    except msgspec.MsgspecError as error:
+        raise ProtocolError(f"a call that another server has left cannot be read: {error}") from error
 
 
 def with_instructions(agent: AgentConfig, session: dict[str, object]) -> AgentConfig:

@@ -75,7 +75,7 @@ class ToldCall(WaitingCall):
             self.sidebands.remove(sideband)
             self.left.set()
 
-    def offer_resumption(self, token: str) -> None:
+    def offer_resumption(self, token: str, after: str = "") -> None:
         self.leg.send_event(self.events.resumable(token, 60_000.0))
 
     def connection_lost(self, alive_ms: float) -> None:
@@ -85,6 +85,11 @@ class ToldCall(WaitingCall):
     def draining(self, timeout_s: float) -> None: ...
 
     def caller_returns(self) -> None: ...
+
+    async def hand_over(self) -> object | None:
+        return None
+
+    def leave(self, reason: str = "") -> None: ...
 
     def connection_replaced(self) -> None: ...
 

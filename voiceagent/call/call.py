@@ -8,10 +8,10 @@ import logging
 import time
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import assert_never
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from voiceagent.call.hearing import Hearing, clean, reduce_noise, refusal_of
 from voiceagent.call.judging import Judging
@@ -26,8 +26,9 @@ from voiceagent.context.sources import Retrieval
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
+from voiceagent.conversation.handover import HANDED_OVER
 from voiceagent.conversation.history import Message
-from voiceagent.conversation.state import Phase, State
+from voiceagent.conversation.state import LIVE, Phase, State
 from voiceagent.guard.checks import admit
 from voiceagent.latency.budgets import check_turn
 from voiceagent.latency.spans import LegKind, TurnReport
@@ -36,7 +37,7 @@ from voiceagent.llm.engine import no_forcing
 from voiceagent.media.leg import Leg, Sideband
 from voiceagent.media.playout import Position
 from voiceagent.realtime.event_allowance import AllowanceVerdict, EventAllowance
-from voiceagent.realtime.session import BufferRequest, RealtimeSession
+from voiceagent.realtime.session import BufferRequest, LeftSession, RealtimeSession
 from voiceagent.realtime.settings import ClientSettings
 from voiceagent.task_owner import running
 from voiceagent.tools.call_context import CallOrigin
@@ -54,8 +55,19 @@ FULL = 1.0
 """The load from which on no speculative work begins."""
 MAX_SIDEBANDS = 16
 """The most other clients that may take part in a call's events."""
+HAND_OVER_S = 1.0
+"""The longest wait for words that are being made, before the call goes to another server."""
 ABUSE = "abuse"
 """The reason with which a call ends if its client goes on sending too many events."""
+
+
+class LeftCall(Struct, frozen=True):
+    """A call for another server to go on with."""
+
+    state: State
+    session: LeftSession
+    settings: dict[str, object]
+    """The settings of its session that begin a call: instructions, and tools with the credentials of MCP servers."""
 
 
 class Call:
@@ -72,10 +84,13 @@ class Call:
         features: Sequence[CallFeature] = (),
         fixed: Collection[str] = (),  # settings that the client may not change
         origin: CallOrigin = NO_ORIGIN,
+        left: LeftCall | None = None,  # what another server has left of the call
     ) -> None:
         agent = parts.agent
         self.call_id = call_id
-        self.state: State = machine.start(rules_of(agent, tools.agents, parts.engines.turn, parts.engines.llm.limits, tools.legs))
+        rules = rules_of(agent, tools.agents, parts.engines.turn, parts.engines.llm.limits, tools.legs)
+        self.state: State = machine.start(rules, None if left is None else left.state)
+        self._left = left
         self._leg = leg
         self._parts = parts
         self._tools = tools
@@ -103,8 +118,9 @@ class Call:
         self._limits_ms = {stage: limit.p95_ms for stage, limit in parts.budgets.of(agent.profile, leg.kind).items()}
         self._events: deque[ev.Event] = deque()
         self._stepping, self._ending = False, ""
-        self._resume_token = ""
-        """Told to the client when the call begins."""
+        self._resume_token = self._resume_after = ""
+        """Told to the client when the call begins, and the last event that it got of one that goes on here."""
+        self._stepped = asyncio.Event()
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._end_reason: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._closing = AsyncExitStack()
@@ -158,13 +174,41 @@ class Call:
         """The time on the call's clock."""
         return self._clock.now_ms()
 
-    def offer_resumption(self, token: str) -> None:
-        """A client that presents this token may take the call over, should its connection be lost."""
+    def offer_resumption(self, token: str, after: str = "") -> None:
+        """A client that presents this token may take the call over, should its connection be lost. `after` is the last event that
+        the client of a call got that another server has left."""
+        self._resume_after = after
         self._resume_token = token if self.state.rules.limits.resume_timeout_ms else ""
 
     def draining(self, timeout_s: float) -> None:
         """The server is about to end, and ends the call with it after this time."""
         self._send(self._session.draining(timeout_s))
+
+    async def hand_over(self) -> LeftCall | None:
+        """Stop here; returns what another server needs to go on, and then `leave` must be called. None: the call ends anyway."""
+        if not self._session.settings.current.turn_detection.is_manual:
+            self._hearing.commit()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(HAND_OVER_S):
+                while self._is_being_made:
+                    self._stepped.clear()
+                    await self._stepped.wait()
+        if self.state.phase not in LIVE or self.state.silence.ending:
+            return None
+        self._post(ev.HandedOver(self._clock.now_ms()))
+        settings: dict[str, object] = {"instructions": self.state.rules.instructions, "tools": self._tools.given}
+        return LeftCall(self.state, self._session.left(), settings)
+
+    @property
+    def _is_being_made(self) -> bool:
+        """True while the caller's words, or the agent's, are about to be known."""
+        reply = self.state.reply
+        return self.state.phase in (Phase.HEARING, Phase.FINALISING) or (reply is not None and reply.generating)
+
+    def leave(self, reason: str = HANDED_OVER) -> None:
+        """End a call that was handed over, or that cannot be, for another reason."""
+        if not self._end_reason.done():
+            self._end_reason.set_result(reason)
 
     def connection_lost(self, alive_ms: float) -> None:
         """The client's connection is lost. `alive_ms` is its last sign of life, in milliseconds of `time.monotonic`."""
@@ -238,11 +282,16 @@ class Call:
             no_forcing=no_forcing(parts.engines.llm),
             tools=(*self._tools.agents.names, *(tool.name for tool in self._tools.legs)),
         )
-        self._send(self._session.start(self._asked))
-        if self._resume_token:
-            timeout_ms = self.state.rules.limits.resume_timeout_ms
-            self._leg.send_event(self._session.resumable(self._resume_token, timeout_ms))
-        if self._asked:
+        timeout_ms = self.state.rules.limits.resume_timeout_ms
+        if self._left is not None:
+            self._session.go_on(self._left.session)
+            for event in self._session.resumed(self._resume_after, self._resume_token, timeout_ms):
+                self._leg.send_event(event)
+        else:
+            self._send(self._session.start(self._asked))
+            if self._resume_token:
+                self._leg.send_event(self._session.resumable(self._resume_token, timeout_ms))
+        if self._asked or self._left is not None:
             self._apply(self._session.settings.current)
         for feature in self._features:
             feature.begin(self)
@@ -250,6 +299,9 @@ class Call:
         tasks.start("leg", self._client())
         self._connect_servers()
         self._post(ev.CallStarted(scope.now_ms()))
+        if self._left is not None:
+            got = self._session.audio_got(self._resume_after)
+            self._post(ev.ConnectionResumed(scope.now_ms(), got and ev.HeardUntil(*got)))
 
     def _client_parameters(self) -> Mapping[str, object]:
         tracing = self._session.settings.current.tracing
@@ -279,7 +331,7 @@ class Call:
         self.hang_up(self._leg.end_reason or "closed")
 
     async def _client(self) -> None:
-        await reduce_noise(self._leg, wanted=self._session.settings.reduces_noise if self._asked else None)
+        await reduce_noise(self._leg, wanted=self._session.settings.reduces_noise if self._asked or self._left else None)
         async for text in self._leg.client_events():
             await self._take(text)
 
@@ -431,6 +483,7 @@ class Call:
         if not machine.is_in_phase(self.state, event):
             self._observers.out_of_phase(event)
         self.state, actions = machine.step(self.state, event)
+        self._stepped.set()
         self._observers.stepped(event, actions)
         report = self._meter.observe(event, actions, time.time())
         if isinstance(event, ev.SpeechStarted | ev.SpeechPaused | ev.SpeechResumed | ev.Endpoint):
@@ -499,7 +552,7 @@ class Call:
             case act.ClearTimer(name):
                 self._clear_timer(name)
             case act.End(reason):
-                self._ending = reason
+                self._ending = "" if reason == HANDED_OVER else reason
             case act.Transfer() | act.SpeculationEnded() | act.SpeculativeToolEnded() | act.GuardHit() | act.Notice():
                 pass  # these are for features, for observers and for the client
             case _:

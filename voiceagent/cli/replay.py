@@ -54,7 +54,7 @@ def replay(call: str, every: bool, quiet: bool, transcript: bool, as_json: bool)
             yield step.event, step.actions
 
     try:
-        for step in decide_again(head.rules, pairs()):
+        for step in decide_again(head.rules, pairs(), head.left):
             events += 1
             decisions += len(step.now)
             if not step.same:

@@ -46,6 +46,13 @@ def connection_lost(step: Step, event: ev.ConnectionLost) -> None:
         _pause_reply(step)
 
 
+def await_caller(step: Step) -> None:
+    """Another server has left the call. Wait for the caller, who is about to be connected."""
+    step.put(phase=Phase.IDLE)
+    step.change("connection", lost_ms=step.at_ms)
+    step.set_timer(AWAY, RETURN_MS)
+
+
 def caller_returns(step: Step, event: ev.CallerReturns) -> None:
     """The caller came in time. Do not end the call while its connection is made."""
     if AWAY in step.state.timers:

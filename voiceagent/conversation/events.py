@@ -55,6 +55,10 @@ class ConnectionResumed(Event, frozen=True):
     """Set if the client got less than it was taken to have heard."""
 
 
+class HandedOver(Event, frozen=True):
+    """The server stops, and another one goes on with the call."""
+
+
 class SpeechStarted(Event, frozen=True):
     """The caller began to speak (confirmed by the VAD). `utterance_id` rises by one with each utterance."""
 

@@ -153,7 +153,7 @@ def overlap_of(step: Step, words: str, voiced_ms: float, *, silent: bool = False
 
 def say_announcement(step: Step, event: ev.Announce) -> None:
     """Say the text."""
-    _take_floor(step)
+    take_floor(step)
     begin_reply(step, NextReply("say", event.text))
 
 
@@ -168,7 +168,7 @@ def say_last_words(step: Step, event: ev.LastWords) -> None:
 def person_requested(step: Step, event: ev.PersonRequested) -> None:
     """The caller pressed the key for a person."""
     if step.state.rules.transfers:
-        _take_floor(step)
+        take_floor(step)
         begin_reply(step, NextReply("transfer"))
 
 
@@ -178,7 +178,7 @@ def transfer_requested(step: Step, event: ev.TransferRequested) -> None:
     if reply is not None:
         revise(step, replace(reply, transfers=True, transfers_to=event.to))
     elif not step.state.replies.transferring:
-        _take_floor(step)
+        take_floor(step)
         begin_reply(step, NextReply("transfer", event.to))
 
 
@@ -193,7 +193,7 @@ def end_requested(step: Step, event: ev.EndRequested) -> None:
 def transfer_failed(step: Step, event: ev.TransferFailed) -> None:
     """The caller is still here. Say so, and go on."""
     caller_is_back(step)
-    _take_floor(step)
+    take_floor(step)
     begin_reply(step, NextReply("say", step.sayings.transfer_failed, protected=step.is_protected("transfer_failed")))
 
 
@@ -208,7 +208,7 @@ def silence_is_long(step: Step) -> None:
 
 def noise_goes_on(step: Step) -> None:
     """The open utterance is only noise, and nobody has spoken for the silence time. It does not keep the call."""
-    _take_floor(step)
+    take_floor(step)
     _nobody_is_there(step)
 
 
@@ -236,8 +236,9 @@ def person_is_asked_for(step: Step, words: str) -> bool:
     return person_requests(tuple(language.phone.person for language in step.possible_languages)).made_in(words)
 
 
-def _take_floor(step: Step) -> None:
-    """End the live reply and the caller's open utterance. Words whose final transcript is missing count as they are known."""
+def take_floor(step: Step, status: str = "cancelled") -> None:
+    """End the live reply, with this status, and the caller's open utterance. Words whose final transcript is missing count as
+    they are known."""
     step.clear_timers([FINAL])
     utterance = step.state.utterance
     if step.state.phase is Phase.HEARING:
@@ -247,4 +248,4 @@ def _take_floor(step: Step) -> None:
         step.do(act.CallerFinal(utterance_id, utterance.partial if utterance_id == utterance.utterance_id else ""))
     caller_words.await_no_finals(step)
     caller_words.end_pause(step)
-    cancel_reply(step, "cancelled")
+    cancel_reply(step, status)

@@ -21,6 +21,7 @@ This settles every race. Besides the phase, the state holds smaller state machin
 - Silence (`State.silence`). It is counted from the last words. Sounds without words do not begin it anew (`silence` says which
   do), and it never runs out while the caller speaks.
 - The connection (`State.connection`). While it is lost, the conversation's timers stand still, and the live reply is paused.
+  A call that another server has left (`handover`) begins with a lost one.
 - Ending (`Silence.ending`). It is set while a farewell is said. The call ends after it, unless the caller speaks or
   the client asks for a reply."""
 
@@ -38,6 +39,7 @@ from voiceagent.conversation import (
     connection,
     floor,
     generation,
+    handover,
     memory,
     reply_lifecycle,
     steps,
@@ -66,8 +68,10 @@ from voiceagent.conversation.tools import results_are_due
 from voiceagent.turn_taking.spoken_language import AUTO, SpokenLanguage
 
 
-def start(rules: Rules) -> State:
-    """The state of a call that has not begun."""
+def start(rules: Rules, left: State | None = None) -> State:
+    """The state of a call that has not begun. `left`: that in which another server has left it."""
+    if left is not None:
+        return handover.going_on(rules, left)
     return State(rules, SpokenLanguage(rules.first_language if rules.language == AUTO else rules.language))
 
 
@@ -96,7 +100,9 @@ def _call_started(step: Step, event: ev.CallStarted) -> None:
     step.set_timer(CALL_LIMIT, step.state.rules.limits.max_call_ms)
     steps.begin(step)
     words_heard(step)
-    if step.state.rules.phrases.greeting:
+    if step.state.connection.lost_ms is not None:
+        connection.await_caller(step)
+    elif step.state.rules.phrases.greeting:
         memory.make_room(step)
         greeting = step.state.rules.phrases.greeting
         begin_reply(step, NextReply("say", greeting, protected=step.is_protected("greeting")))
@@ -191,6 +197,7 @@ TABLE: Mapping[type[ev.Event], Row] = dict(
     (
         #    event                      phases                   what is done                          next phases
         _row(ev.CallStarted,            (_NEW,),                 _call_started,                        _BEGUN),
+        _row(ev.HandedOver,             LIVE,                    handover.hand_over,                   (_ENDED,)),
         _row(ev.HangUp,                 _NOT_ENDED,              _hang_up,                             (_ENDED,)),
         _row(ev.ConnectionLost,         LIVE,                    connection.connection_lost,           (_ENDED,)),
         _row(ev.CallerReturns,          LIVE,                    connection.caller_returns),
@@ -261,9 +268,11 @@ class Replayed(Struct, frozen=True):
         return self.then == self.now
 
 
-def replay(rules: Rules, steps: Iterable[tuple[ev.Event, tuple[act.Action, ...]]]) -> Iterator[Replayed]:
-    """Replay each step of a recorded call."""
-    state = start(rules)
+def replay(
+    rules: Rules, steps: Iterable[tuple[ev.Event, tuple[act.Action, ...]]], left: State | None = None
+) -> Iterator[Replayed]:
+    """Replay each step of a recorded call. `left`: see `start`."""
+    state = start(rules, left)
     for event, then in steps:
         state, now = step(state, event)
         yield Replayed(event, state.phase, then, now)

@@ -367,7 +367,9 @@ def keep_untold(step: Step, cancelled: Reply) -> Reply:
 
 
 def results_are_due(step: Step) -> bool:
-    """Returns whether the floor is free to tell results."""
+    """Returns whether the floor is free to tell results. The rest of a reply comes first for a caller who was away."""
+    if step.state.connection.lost_ms is not None and step.state.replies.unheard_text:
+        return False
     return step.state.phase is Phase.IDLE and bool(step.state.late.owed) and not step.state.replies.transferring
 
 

@@ -38,6 +38,10 @@ class ConnectionLeg(Leg, Protocol):
         """Send this playout's audio from now on, in place of its own."""
         ...
 
+    def goes_elsewhere(self) -> None:
+        """The call goes on at another server: `close` tells the client so, where it can."""
+        ...
+
     def replaced(self) -> None:
         """Another connection has taken its place: send and take nothing more, and tell the client why it is closed."""
         ...
@@ -64,6 +68,15 @@ class ResumableLeg(LegWrapper):
         self._counters: Counter[str] = Counter()
         self._drops: Counter[str] = Counter()
         self._closing = TaskOwner()
+
+    @property
+    def may_come_back(self) -> bool:
+        """True if the client has a token, and so may come back."""
+        return self._was_connected and self._leg.takes_our_events
+
+    def goes_elsewhere(self) -> None:
+        """See `ConnectionLeg.goes_elsewhere`."""
+        self._leg.goes_elsewhere()
 
     def take(self, leg: ConnectionLeg) -> None:
         """Go on over this connection, which is up."""
@@ -98,7 +111,7 @@ class ResumableLeg(LegWrapper):
             if leg is self._leg and self._is_up:
                 if leg.end_reason == TOO_SLOW:
                     self.on_slow()
-                if leg.end_reason not in (LOST, TOO_SLOW) or not self._was_connected or not leg.takes_our_events:
+                if leg.end_reason not in (LOST, TOO_SLOW) or not self.may_come_back:
                     return
                 self._lose(leg)
             await self._next(leg)

@@ -66,6 +66,11 @@ class ItemList:
         if item.id in self._items:
             self._items[item.id] = item
 
+    @property
+    def items(self) -> list[Item]:
+        """The items in order."""
+        return [self._items[item_id] for item_id in self._order]
+
     def get(self, item_id: str) -> Item | None:
         """The current item; None when it is unknown or was forgotten."""
         return self._items.get(item_id)

@@ -10,6 +10,8 @@ from voiceagent.realtime.server_events import ErrorDetails
 
 KEY = "fixed"
 """The key of `session.voiceagent` by which the server hands a call its fixed settings. A client cannot send it."""
+LEFT = "left"
+"""The key of what another server has left of a call, which is JSON in bytes."""
 PARAMETERS = "parameters"
 """The same for the parameters of the call that the operator gave with the client secret."""
 NEVER_FIXED = frozenset({"type", "object", "id", "model", "voiceagent"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, cast, get_args
 
 import msgspec
 
@@ -120,3 +120,25 @@ class ApprovalItem(msgspec.Struct, frozen=True):
 McpItem = ListedToolsItem | ApprovalRequestItem | ApprovalItem
 """Items that are no part of what the language model reads."""
 Item = MessageItem | ToolCallItem | FunctionCallItem | FunctionOutputItem | McpItem
+
+
+def packed(item: Item) -> JsonObject:
+    """The item as JSON that `unpacked` reads."""
+    fields: JsonObject = {"is": type(item).__name__, **msgspec.to_builtins(item)}
+    if isinstance(item, MessageItem):
+        fields["content"] = [{"is": type(part).__name__, **msgspec.to_builtins(part)} for part in item.content]
+    return fields
+
+
+def unpacked(given: JsonObject) -> Item:
+    """The item that was packed."""
+    fields = {name: value for name, value in given.items() if name != "is"}
+    if given["is"] == MessageItem.__name__:
+        parts = cast(list[JsonObject], given["content"])
+        fields["content"] = tuple(msgspec.convert(part, _KINDS[str(part["is"])]) for part in parts)
+        return MessageItem(**fields)
+    item: Item = msgspec.convert(fields, _KINDS[str(given["is"])])
+    return item
+
+
+_KINDS = {kind.__name__: kind for kind in (*get_args(Item), InputText, InputAudio, OutputAudio, OutputText)}

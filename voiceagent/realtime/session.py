@@ -9,6 +9,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from voiceagent.conversation import actions
 from voiceagent.conversation.caller_turn import key_of_utterance
 from voiceagent.conversation.events import (
@@ -20,6 +23,7 @@ from voiceagent.conversation.events import (
     ReplyTruncated,
     TextReceived,
 )
+from voiceagent.conversation.handover import earlier_key
 from voiceagent.conversation.history import Message
 from voiceagent.conversation.reply_lifecycle import key_of_reply
 from voiceagent.conversation.rules import ReplyWish
@@ -42,6 +46,8 @@ from voiceagent.realtime.items import (
     ListedToolsItem,
     MessageItem,
     ToolCallItem,
+    packed,
+    unpacked,
 )
 from voiceagent.realtime.openai_realtime import OPENAI
 from voiceagent.realtime.reply import OpenReply
@@ -153,6 +159,22 @@ class BufferRequest:
     event_id: str | None
 
 
+class LeftSession(Struct, frozen=True):
+    """A session that a server has left, for another one to go on with."""
+
+    settings: ClientSettings
+    session_id: str
+    conversation_id: str
+    has_spoken: bool
+    items: tuple[JsonObject, ...]
+    keys: dict[str, str]
+    """The turn engine's names for what the items are."""
+    recent: tuple[tuple[str, JsonObject | None], ...]
+    audio_ends: dict[str, tuple[int, int, float]]
+    missed: int
+    """The number of events since the client's connection was lost."""
+
+
 class RealtimeSession:
     """The session of one call. Times are milliseconds on the call's clock."""
 
@@ -207,6 +229,35 @@ class RealtimeSession:
         self._audio_ends: OrderedDict[str, tuple[int, int, float]] = OrderedDict()
         """The ends of the audio in them, by their ids."""
         self._sent_count = self._missed_from = 0
+        self._is_lost = False
+
+    def left(self) -> LeftSession:
+        """Leave the session: returns it for another server, and sends nothing more."""
+        self._ended = True
+        items = self._conversation.items
+        return LeftSession(
+            settings=self.settings.current,
+            session_id=self.settings.facts.session_id,
+            conversation_id=self._conversation_id,
+            has_spoken=self.settings.facts.has_spoken,
+            items=tuple(map(packed, items)),
+            keys={item.id: key for item in items if (key := self._key(item.id)) is not None},
+            recent=tuple(self._recent),
+            audio_ends=dict(self._audio_ends),
+            missed=self._sent_count - self._missed_from if self._is_lost else 0,
+        )
+
+    def go_on(self, left: LeftSession) -> None:
+        """Take the place of a session at another server. Call it in place of `start`."""
+        self.settings.current = replace(left.settings, tools=self.settings.current.tools)
+        self.settings.facts = replace(self.settings.facts, session_id=left.session_id, has_spoken=left.has_spoken)
+        self._conversation_id = left.conversation_id
+        for item in left.items:
+            self._conversation.add(unpacked(item))
+        self._keys.update((item_id, earlier_key(key)) for item_id, key in left.keys.items())
+        self._recent.extend(left.recent)
+        self._audio_ends.update(left.audio_ends)
+        self._sent_count = left.missed
 
     def start(self, asked: JsonObject | None = None) -> list[JsonObject]:
         """The first events of the call. `asked` are changes that the client has asked for already; they must be valid."""
@@ -234,11 +285,12 @@ class RealtimeSession:
 
     def lost(self) -> None:
         """The client gets no more events, until it is back."""
-        self._missed_from = self._sent_count
+        self._missed_from, self._is_lost = self._sent_count, True
 
     def resumed(self, after: str, token: str, timeout_ms: float) -> list[JsonObject]:
         """The first events for a client that is back. `after` is the id of the last event that it got. If that is not given, or
         not known any more, the client is taken to have got all until the loss."""
+        self._is_lost = False
         recent = list(self._recent)
         place = next((place for place, (event_id, _) in enumerate(recent) if event_id == after), None)
         first = len(recent) - (self._sent_count - self._missed_from) if place is None else place + 1

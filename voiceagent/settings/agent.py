@@ -136,6 +136,9 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The longest call. 0: no limit."""
     resume_timeout_s: Seconds = RULES.limits.resume_timeout_ms / 1000
     """A call whose connection is lost waits this long for its caller. 0: it ends at once."""
+    resume_after_restart: bool = False
+    """A server that stops keeps what its calls need to go on at another one, for `resume_timeout_s`, sealed by their tokens.
+    False: it ends them."""
     reply_timeout_s: Seconds = RULES.limits.reply_timeout_ms / 1000
     """A reply of which nothing came for this long, not even thoughts, is given up with an apology. 0: never."""
     thinking_timeout_s: Seconds = RULES.limits.thinking_timeout_ms / 1000
@@ -242,6 +245,8 @@ class PromptSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Takes the place of a result that the reply does not wait for."""
     tool_running: str | None = None
     """Takes the place of a result: the tool goes on after its reply was cancelled."""
+    tool_outcome_unknown: str | None = None
+    """Takes the place of a result: the tool ran when its server stopped."""
     tool_not_confirmed: str | None = None
     """Takes the place of a result: the caller is asked first."""
     tool_other_unconfirmed: str | None = None

@@ -18,6 +18,7 @@ from voiceagent.conversation import actions, events
 from voiceagent.conversation.actions import Action, ReplyEnded
 from voiceagent.conversation.events import Event
 from voiceagent.conversation.rules import Rules
+from voiceagent.conversation.state import State
 from voiceagent.data_files import private_file
 from voiceagent.errors import VoiceAgentError
 from voiceagent.store.database import NothingKeptError, StoreAddress, StoreError
@@ -67,6 +68,8 @@ class Head(_Written, frozen=True):
     call_id: str
     rules: Rules
     origin: Origin = Origin()
+    left: State | None = None
+    """The state in which another server has left the call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,14 @@ class EventLog:
     """Writes the log of one call. If a part is lost, the rest of the log is lost and counted; the call goes on."""
 
     def __init__(
-        self, sink: LogSink, call_id: str, rules: Rules, *, most_bytes: int = MAX_LOG_BYTES, origin: Origin | None = None
+        self,
+        sink: LogSink,
+        call_id: str,
+        rules: Rules,
+        *,
+        most_bytes: int = MAX_LOG_BYTES,
+        origin: Origin | None = None,
+        left: State | None = None,
     ) -> None:
         """Begin the log. It ends at `most_bytes`."""
         self._sink = sink
@@ -144,7 +154,7 @@ class EventLog:
         self._is_on = True
         self._is_lost = False
         """True once a part was lost; later steps would make a log with a gap."""
-        self._add(_ENCODER.encode(Head(FORMAT, __version__, call_id, rules, origin or Origin())))
+        self._add(_ENCODER.encode(Head(FORMAT, __version__, call_id, rules, origin or Origin(), left)))
 
     def record(self, event: Event, decided: tuple[Action, ...]) -> None:
         """Note a step. The buffer goes to the sink when a reply ends."""

@@ -59,6 +59,14 @@ _TABLES = (
         PRIMARY KEY (call_id, part)
     )""",
 )
+_LATER_TABLES = {
+    "voiceagent_waiting_calls": """CREATE TABLE voiceagent_waiting_calls (
+        token TEXT PRIMARY KEY,
+        expires DOUBLE PRECISION NOT NULL,
+        sealed TEXT NOT NULL
+    )""",
+}
+"""Tables that a store of an earlier version lacks. A version that does not know them leaves them alone."""
 
 
 def connect(address: StoreAddress, *, writes: bool = False, busy_timeout_s: float = BUSY_TIMEOUT_S) -> Database:
@@ -68,10 +76,10 @@ def connect(address: StoreAddress, *, writes: bool = False, busy_timeout_s: floa
     try:
         if database.has_table(_VERSION_TABLE):
             _check_version(database, address)
-        elif writes:
-            _make_tables(database)
-        else:
+        elif not writes:
             raise NothingKeptError(f"{address}: nothing is kept there yet; run `voiceagent serve` and make a call")
+        if writes and not all(map(database.has_table, (_VERSION_TABLE, *_LATER_TABLES))):
+            _make_tables(database)
     except BaseException:
         database.close()
         raise
@@ -107,6 +115,9 @@ def _make_tables(database: Database) -> None:
             for statement in _TABLES:
                 database.execute(statement.replace("{id_column}", database.id_column))
             database.execute(f"INSERT INTO {_VERSION_TABLE} (version) VALUES (?)", (VERSION,))
+        for name, statement in _LATER_TABLES.items():
+            if not database.has_table(name):
+                database.execute(statement)
 
 
 def _check_version(database: Database, address: StoreAddress) -> None:

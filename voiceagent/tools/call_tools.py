@@ -145,6 +145,12 @@ class CallTools:
         """The client's tools, as the session shows them."""
         return [*(tool.shown for tool in self._offered.values()), *(server.entry.shown for server in self._servers)]
 
+    @property
+    def given(self) -> list[dict[str, object]]:
+        """The client's tools, as `offer` takes them: with the credentials of its MCP servers."""
+        servers = ({**server.entry.shown, "headers": dict(server.entry.headers)} for server in self._servers)
+        return [*(tool.shown for tool in self._offered.values()), *servers]
+
     def schemas(self, of_response: Sequence[str] | None = None) -> list[JsonObject]:
         """The OpenAI function objects of all tools; the agent's come first, because they stay. `of_response` are the client's in
         one response, where they are not the session's."""

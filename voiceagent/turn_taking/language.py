@@ -192,6 +192,8 @@ class Prompts:
     """In place of a result that the reply does not wait for."""
     tool_running: str = ""
     """In place of a result: the tool goes on after its reply was cancelled."""
+    tool_outcome_unknown: str = ""
+    """In place of a result: the tool ran when its server stopped."""
     tool_not_confirmed: str = ""
     """In place of a result: the caller is asked first."""
     tool_other_unconfirmed: str = ""

@@ -150,6 +150,9 @@ class WebRtcLeg(Leg):
         self.playout = playout
         playout.on_ready = self._audio.hurry
 
+    def goes_elsewhere(self) -> None:
+        """See `ConnectionLeg.goes_elsewhere`. A client whose channel closes before it was told of the end comes back."""
+
     def replaced(self) -> None:
         """See `ConnectionLeg.replaced`."""
         self._end("replaced")

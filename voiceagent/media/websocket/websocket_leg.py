@@ -38,6 +38,8 @@ TOO_MANY = 1008, "too many events wait to be read"
 
 REPLACED = 4001, "the call was resumed by another connection"
 
+ELSEWHERE = 1012, "the server stops; resume the call with its token"
+
 ReadAudio = Callable[[str], str | None]
 """Gives the audio, in base64, of a message that appends some. None: the message does something else."""
 
@@ -68,6 +70,7 @@ class WebSocketLeg(Leg):
         self._outbox = Outbox(wire, self._on_unsent, limits, extras=extras)
         self._end_reason = ""
         self._closing: Closing = CLOSED
+        self._at_close: Closing = CLOSED
         self._tasks.start_alone(self._player.run(), "audio of a WebSocket")
         self._tasks.start_alone(self._outbox.run(), "events of a WebSocket")
 
@@ -89,6 +92,10 @@ class WebSocketLeg(Leg):
         """See `ConnectionLeg.play`."""
         self.playout = playout
         self._player.play(playout)
+
+    def goes_elsewhere(self) -> None:
+        """See `ConnectionLeg.goes_elsewhere`."""
+        self._at_close = ELSEWHERE
 
     def replaced(self) -> None:
         """See `ConnectionLeg.replaced`."""
@@ -177,7 +184,7 @@ class WebSocketLeg(Leg):
         """See `Leg.close`. What waits for the client is sent first, if it reads."""
         if not self._end_reason:
             await self._outbox.drained()
-        self._end("closed", CLOSED)
+        self._end("closed", self._at_close)
         await self._tasks.close()
         await self._wire.close(*self._closing)
 

@@ -121,6 +121,10 @@ class Admission:
             raise self._full(f" and {len(self._queue)} more wait" if queue.length else "")
         await self._wait(is_there)
 
+    def readmit(self) -> None:
+        """Take a place for a call that had one at another server, also where there is none."""
+        self._admitted += 1
+
     def release(self, *, is_written: bool = False) -> None:
         """Give a place back. It goes to the caller that waits longest, if there is one and there is still room for as many
         calls."""

@@ -4,24 +4,30 @@ back and its end is counted."""
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import re
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
+import msgspec
+
+from voiceagent.conversation.handover import HANDED_OVER
 from voiceagent.errors import MediaError, VoiceAgentError
 from voiceagent.latency.spans import LegKind
 from voiceagent.media.leg import Leg, Sideband
 from voiceagent.media.playout import Playout
 from voiceagent.media.resumable_leg import ConnectionLeg, ResumableLeg
 from voiceagent.media.webrtc.ports import NoPortError
+from voiceagent.realtime.fixed_settings import LEFT
+from voiceagent.server.access.client_secrets import IssuedSecret
 from voiceagent.server.calls.admission import RETRY_AFTER_S, YOUNG_S, Admission
 from voiceagent.server.calls.quotas import NOBODY, Client, Place, Quotas
+from voiceagent.server.calls.waiting_calls import ENCODER, WaitingCall, WaitingCalls
 from voiceagent.server.http.problems import Problem
 from voiceagent.server.monitoring.metrics import Metrics
+from voiceagent.store.waiting_calls import seal_key, token_hash
 from voiceagent.task_owner import TaskOwner, running
 
 log = logging.getLogger(__name__)
@@ -76,8 +82,17 @@ class LeavingCall(Protocol):
 class ResumableCall(Protocol):
     """A call that outlives its connection."""
 
-    def offer_resumption(self, token: str) -> None:
-        """Tell the client this token when the call begins."""
+    def offer_resumption(self, token: str, after: str = "") -> None:
+        """Tell the client this token when the call begins. `after` is the last event that the client of a call got that another
+        server has left."""
+        ...
+
+    async def hand_over(self) -> object | None:
+        """Stop here; returns what another server needs to go on, and then `leave` must be called. None: the call ends anyway."""
+        ...
+
+    def leave(self, reason: str = HANDED_OVER) -> None:
+        """End a call that was handed over, or that cannot be, for another reason."""
         ...
 
     def draining(self, timeout_s: float) -> None:
@@ -118,15 +133,19 @@ class _Up:
     place: Place
     task: asyncio.Task[None] = field(init=False)
     """Carries the call to its end."""
+    ours: object = None
+    """The server's own part of its session settings."""
     resume_hash: bytes = b""
     """The hash of the token that resumes it. Empty: it cannot be resumed."""
+    seal_key: bytes = b""
+    """The key that seals the call for another server."""
     joining: asyncio.Task[None] | None = None
     """Waits until a new connection, which is to take the place of the last one, is up."""
 
     def new_token(self) -> str:
         """A token that resumes the call. The one before dies."""
         token = f"{RESUME_PREFIX}{self.call_id.removeprefix('rtc_')}{secrets.token_urlsafe(32)}"
-        self.resume_hash = _hash(token)
+        self.resume_hash, self.seal_key = token_hash(token), seal_key(token)
         return token
 
 
@@ -155,8 +174,13 @@ class Calls:
         quotas: Quotas,
         metrics: Metrics,
         knows: Callable[[Client], bool] = lambda client: True,
+        waiting: WaitingCalls | None = None,
+        client_of: Callable[[tuple[str, str]], Client | None] = lambda owner: Client(owner[0]),
     ) -> None:
-        """`knows` returns False once a client's key was revoked."""
+        """`knows` returns False once a client's key was revoked. `waiting` are the calls that other servers have left, and
+        `client_of` finds the client of one; None: its key is not known here."""
+        self._waiting = waiting
+        self._client_of = client_of
         self.metrics = metrics
         self._knows = knows
         self._admission = admission
@@ -221,40 +245,135 @@ class Calls:
                 self._admission.release(is_written=is_written)
                 place.release()
                 raise
-        up = self._up[call_id] = _Up(call_id, handle, leg, place)
+        self._carry(_Up(call_id, handle, leg, place, asked.get("voiceagent")))
+        return call_id
+
+    def _carry(self, up: _Up, after: str = "") -> None:
+        call_id, handle, leg = up.call_id, up.handle, up.leg
+        self._up[call_id] = up
         if isinstance(handle, ResumableCall) and isinstance(leg, ResumableLeg):
             leg.on_slow = lambda: self.reader_was_slow(leg.kind, call_id)
             leg.on_lost, leg.on_replaced = handle.connection_lost, handle.connection_replaced
-            handle.offer_resumption(up.new_token())
+            handle.offer_resumption(up.new_token(), after)
         self.metrics.call_started(leg.kind)
         up.task = self._tasks.start(self._run(call_id, up), f"call {call_id}")
-        return call_id
 
-    def resumable_by(self, token: str) -> Client | None:
-        """The client whose call the token resumes; None for a token that is wrong, was used, or whose call is over."""
+    async def resumable_by(self, token: str) -> Client | None:
+        """The client whose call the token resumes, here or as another server has left it; None for a token that is wrong, was
+        used, or whose call is over."""
         up = self._of_token(token)
-        return None if up is None else up.place.client
+        if up is not None or self._waiting is None:
+            return None if up is None else up.place.client
+        call = await self._waiting.find(token)
+        return None if call is None else self._client_of_waiting(call)
+
+    def _client_of_waiting(self, call: WaitingCall) -> Client | None:
+        client = self._client_of(call.owner)
+        if client is None or call.origin is None:
+            return client
+        return replace(client, kind="client", secret=IssuedSecret(call.owner, b"{}", (), b"{}", call.origin, True, 0.0))
 
     def _of_token(self, token: str) -> _Up | None:
         up = self._up.get(f"rtc_{token[len(RESUME_PREFIX) :][:CALL_CHARACTERS]}")
-        return up if up is not None and secrets.compare_digest(_hash(token), up.resume_hash) else None
+        return up if up is not None and secrets.compare_digest(token_hash(token), up.resume_hash) else None
 
-    async def resume(self, token: str, make_leg: Callable[[], Awaitable[Leg]], after: str) -> str:
+    async def resume(
+        self,
+        token: str,
+        make_leg: Callable[[], Awaitable[Leg]],
+        after: str,
+        starter: Callable[[], StartCall] | None = None,
+    ) -> str:
         """Let a client go on with its call over a new connection, once that is up: the call's id. The token is used up then.
-        Raises Problem, also what `make_leg` raises."""
+        `starter` gives what starts a call that another server has left. Raises Problem, also what these two raise."""
         up = self._of_token(token)
+        if up is None and self._waiting is not None and starter is not None:
+            return await self._go_on(self._waiting, token, make_leg, after, starter)
         if up is None:
             raise Problem(401, "invalid_api_key", NOT_RESUMABLE)
         leg = await make_leg()
         if not isinstance(leg, ConnectionLeg) or not isinstance(up.leg, ResumableLeg) or leg.kind is not up.leg.kind:
             await leg.close()
-            raise Problem(409, "other_transport", f"The call came by {up.leg.kind}; resume it in the same way.")
+            raise _other_transport(up.leg.kind)
         if isinstance(up.handle, ResumableCall):
             up.handle.caller_returns()
         if up.joining is not None:
             up.joining.cancel()
         up.joining = self._tasks.start(self._join(up, leg, token, after), f"resuming of call {up.call_id}")
         return up.call_id
+
+    async def _go_on(
+        self,
+        waiting: WaitingCalls,
+        token: str,
+        make_leg: Callable[[], Awaitable[Leg]],
+        after: str,
+        starter: Callable[[], StartCall],
+    ) -> str:
+        """Go on with a call that another server has left. Here it is a new one."""
+        call = await waiting.find(token)
+        client = None if call is None else self._client_of_waiting(call)
+        if call is None or client is None:
+            raise Problem(401, "invalid_api_key", NOT_RESUMABLE)
+        start_call = starter()
+        leg = await make_leg()
+        if not isinstance(leg, ConnectionLeg) or leg.kind is not call.leg:
+            await leg.close()
+            raise _other_transport(call.leg)
+        call_id = new_call_id()
+        going_on = self._begin_again(waiting, token, leg, call_id, client, start_call, after)
+        self._tasks.start(going_on, f"call {call_id} of another server")
+        return call_id
+
+    async def _begin_again(
+        self,
+        waiting: WaitingCalls,
+        token: str,
+        leg: ConnectionLeg,
+        call_id: str,
+        client: Client,
+        start_call: StartCall,
+        after: str,
+    ) -> None:
+        is_taken = False
+        try:
+            call = await waiting.take(token) if await leg.wait_connected() else None
+            if call is not None:
+                ours = call.session.get("voiceagent")
+                session = {**call.session, "voiceagent": {**(ours if isinstance(ours, dict) else {}), LEFT: bytes(call.left)}}
+                whole = ResumableLeg(leg)
+                handle = start_call(whole, call_id, session)
+                self._admission.readmit()
+                self._carry(_Up(call_id, handle, whole, self._quotas.take_again(client), ours), after)
+                self.metrics.calls_resumed[leg.kind] += 1
+                is_taken = True
+        except VoiceAgentError as error:
+            log.error("a call of another server cannot go on: %s", error)
+        finally:
+            if not is_taken:
+                leg.replaced()
+                await leg.close()
+
+    async def hand_over(self) -> None:
+        """The server stops. Leave the calls whose clients can come back to another server."""
+        resumable = [
+            (up, up.handle, up.leg)
+            for up in self._up.values()
+            if isinstance(up.handle, ResumableCall) and isinstance(up.leg, ResumableLeg) and up.leg.may_come_back
+        ]
+        if self._waiting is None or not resumable:
+            return
+        self.tell_draining(0.0)
+        left = await asyncio.gather(*(handle.hand_over() for _, handle, _ in resumable), return_exceptions=True)
+        for failure in left:
+            if isinstance(failure, Exception):
+                log.error("a call cannot be left to another server", exc_info=failure)
+        pairs = zip(resumable, left, strict=True)
+        kept = [(*each, found) for each, found in pairs if found is not None and not isinstance(found, BaseException)]
+        is_kept = await self._waiting.keep([(up.resume_hash, up.seal_key, _waiting_call(up, found)) for up, _, _, found in kept])
+        for _, handle, leg, _ in kept:
+            leg.goes_elsewhere()
+            handle.leave(*(() if is_kept else ("server_stopping",)))
 
     async def _join(self, up: _Up, leg: ConnectionLeg, token: str, after: str) -> None:
         is_taken = False
@@ -348,10 +467,12 @@ class Calls:
         await self._tasks.finished(grace_s)
         await self._tasks.close()
 
-    async def answer_again(self, offer: str, token: str, after: str) -> tuple[str, str]:
+    async def answer_again(
+        self, offer: str, token: str, after: str, starter: Callable[[], StartCall] | None = None
+    ) -> tuple[str, str]:
         """Answer the offer of a client that resumes its call: see `resume`."""
         answered = _Answered(self._leg, offer)
-        return await self.resume(token, answered.make_leg, after), answered.sdp
+        return await self.resume(token, answered.make_leg, after, starter), answered.sdp
 
     async def _leg(self, offer: str) -> tuple[Leg, str]:
         try:
@@ -406,5 +527,13 @@ def new_call_id() -> str:
     return f"rtc_{secrets.token_hex(CALL_CHARACTERS // 2)}"
 
 
-def _hash(token: str) -> bytes:
-    return hashlib.sha256(token.encode(errors="surrogateescape")).digest()
+def _waiting_call(up: _Up, left: object) -> WaitingCall:
+    client = up.place.client
+    given = getattr(left, "settings", {})
+    session = {**given, **({"voiceagent": up.ours} if isinstance(up.ours, dict) else {})}
+    origin = None if client.secret is None else client.secret.origin
+    return WaitingCall(up.leg.kind, client.owner, origin, session, msgspec.Raw(ENCODER.encode(left)))
+
+
+def _other_transport(kind: LegKind) -> Problem:
+    return Problem(409, "other_transport", f"The call came by {kind}; resume it in the same way.")

@@ -224,7 +224,15 @@ class Quotas:
             wait_s = used.begun.wait_s(now_s)
             message = f"You may begin {client.limits.calls_a_minute:g} calls a minute; call again in {_time_text(wait_s)}."
             raise _refusal("too_many_calls_a_minute", message, wait_s, "calls_a_minute")
+        return self._place(client, used)
+
+    def take_again(self, client: Client) -> Place:
+        """Take what a call needs that had it at another server. It may be more than the client's share."""
+        return self._place(client, self._of(client))
+
+    def _place(self, client: Client, used: _Used) -> Place:
         used.calls += 1
+        several, minutes = self._keys() > 1, self._minutes(client)
         connecting = self._settings.connecting or max(4, self._max_calls // (4 if several else 2))
         return Place(client, minutes > 0, used, self._clock, connecting)
 

@@ -7,7 +7,7 @@ import asyncio
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Protocol
@@ -27,8 +27,9 @@ from voiceagent.server.access.origins import Origins
 from voiceagent.server.calls.admission import Admission
 from voiceagent.server.calls.calls import Answer, Calls, StartCall
 from voiceagent.server.calls.draining import DRAIN_TIMEOUT_S, Draining
-from voiceagent.server.calls.quotas import CLIENT, Quotas
+from voiceagent.server.calls.quotas import CLIENT, Client, Quotas
 from voiceagent.server.calls.readiness import Load, Readiness
+from voiceagent.server.calls.waiting_calls import WaitingCalls
 from voiceagent.server.http.auth import KeyGate, resume_token_of
 from voiceagent.server.http.connection import AIOHTTP_OPTIONS
 from voiceagent.server.http.offer import read_offer, refuse_encodings
@@ -79,6 +80,8 @@ class Service:
     """The STUN and TURN servers for callers."""
     parts: tuple[ApplicationPart, ...] = ()
     """The parts that other rooms add."""
+    waiting: WaitingCalls | None = None
+    """The calls that servers leave for each other. None: a server that stops ends its calls."""
     web_folder: Path | None = None
     """The page; the shipped one when None."""
     sockets: SocketLimits = SOCKET_LIMITS
@@ -110,7 +113,11 @@ def make_app(service: Service) -> web.Application:
     client_secrets = service.metrics.client_secrets = ClientSecrets()
     admission = service.admission.settings
     quotas = Quotas(admission.per_client, admission.max_calls, keys=keys.count, spent_before=keys.spent_before)
-    calls = Calls(service.answer, service.admission, quotas, service.metrics, keys.knows)
+
+    def client_of(owner: tuple[str, str]) -> Client | None:
+        return keys.of_owner(owner) if keys.is_needed else Client(owner[0], "owner")
+
+    calls = Calls(service.answer, service.admission, quotas, service.metrics, keys.knows, service.waiting, client_of)
     gate = KeyGate(keys, client_secrets, origins, service.metrics, calls.resumable_by)
     app = web.Application(
         middlewares=[_headers(gate), answer_problems, refuse_encodings, gate.middleware()],
@@ -129,7 +136,9 @@ def make_app(service: Service) -> web.Application:
         app[DRAINING] = Draining(app[CALLS], service.drain_timeout_s)
         app[READINESS] = Readiness(service.load)
         app[READINESS].open()
-        async with running(keys.watch(quotas.spent_s, key_revoked), "keys"), _all(service.parts, lambda part: part.open(app)):
+        late = running(service.waiting.run(), "waiting calls") if service.waiting is not None else nullcontext()
+        keyed = running(keys.watch(quotas.spent_s, key_revoked), "keys")
+        async with late, keyed, _all(service.parts, lambda part: part.open(app)):
             with LoopMonitor(service.metrics, pressure=service.admission.pressure):  # until here no call can be held up
                 async with _all(service.parts, lambda part: part.listen(app)):
                     yield
@@ -143,6 +152,7 @@ def make_app(service: Service) -> web.Application:
         await app[SOCKETS].close()
 
     async def tell_callers(app: web.Application) -> None:
+        await app[CALLS].hand_over()
         app[CALLS].hang_up_all()
         await service.admission.close()
 
@@ -236,7 +246,7 @@ async def _offer(request: web.Request) -> web.Response:
     calls = request.app[CALLS]
     if token := resume_token_of(request):
         offer, _ = await read_offer(request)
-        return _answered(*await calls.answer_again(offer, token, _after(request)))
+        return _answered(*await calls.answer_again(offer, token, _after(request), request.app[READINESS].start_call))
     try:
         draining = request.app[DRAINING]
         with draining.offer():
@@ -268,7 +278,7 @@ async def _open_socket(request: web.Request) -> web.StreamResponse:
     calls, draining = request.app[CALLS], request.app[DRAINING]
     opened = RealtimeSocket(request, request.app[SOCKETS], request.app[LIMITS])
     if token := resume_token_of(request):
-        await calls.resume(token, opened.make_leg, _after(request))
+        await calls.resume(token, opened.make_leg, _after(request), request.app[READINESS].start_call)
         await opened.carry()
         return opened.socket
     try:

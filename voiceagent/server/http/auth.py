@@ -9,7 +9,7 @@ import asyncio
 import dataclasses
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, Middleware
@@ -40,7 +40,7 @@ _ALLOWED_HEADERS = "authorization, content-type, last-event-id, x-openai-agents-
 log = logging.getLogger(__name__)
 
 
-FindCaller = Callable[[str], Client | None]
+FindCaller = Callable[[str], Awaitable[Client | None]]
 """Finds the client whose call a resume token resumes."""
 
 
@@ -53,7 +53,7 @@ class KeyGate:
         secrets: ClientSecrets,
         origins: Origins,
         metrics: Metrics,
-        resumable_by: FindCaller = lambda token: None,
+        resumable_by: FindCaller | None = None,
     ) -> None:
         self._keys = keys
         self._secrets = secrets
@@ -124,7 +124,7 @@ class KeyGate:
             )
 
     async def _with_resume_token(self, request: web.Request, token: str) -> Client:
-        client = self._resumable_by(token)
+        client = None if self._resumable_by is None else await self._resumable_by(token)
         if client is None:
             raise await self._refusal(request, NOT_RESUMABLE)
         if client.secret is not None:

@@ -175,6 +175,7 @@ GERMAN = Language(
         tool_interrupted='{"error": "abgebrochen, bevor es fertig war"}',
         tool_pending='{"status": "läuft noch, sage nur, was schon bekannt ist"}',
         tool_running='{"status": "läuft noch, das Ergebnis ist noch nicht bekannt"}',
+        tool_outcome_unknown='{"status": "der Server wurde neu gestartet: niemand weiß, ob es getan ist"}',
         tool_not_confirmed='{"status": "noch nicht ausgeführt: der Anrufer wird um Bestätigung gebeten"}',
         tool_other_unconfirmed='{"error": "nicht ausgeführt: eine andere Anfrage wartet auf die Bestätigung des Anrufers"}',
         tool_not_asked_for='{"error": "Ich habe nichts getan, denn es wurde um nichts gebeten. Was möchten Sie?"}',

@@ -168,6 +168,7 @@ ENGLISH = Language(
         tool_interrupted='{"error": "interrupted before it finished"}',
         tool_pending='{"status": "still running, say only what is known by now"}',
         tool_running='{"status": "still running, its result is not known yet"}',
+        tool_outcome_unknown='{"status": "the server was restarted: nobody knows whether it was done"}',
         tool_not_confirmed='{"status": "not done yet: the caller is asked to confirm it"}',
         tool_other_unconfirmed='{"error": "not done: another request waits for the caller to confirm it"}',
         tool_not_asked_for='{"error": "I have done nothing, since nothing was asked for. What would you like?"}',

@@ -160,6 +160,7 @@ SPANISH = Language(
         tool_interrupted='{"error": "interrumpido antes de terminar"}',
         tool_pending='{"status": "todavía en curso, di solo lo que ya se sabe"}',
         tool_running='{"status": "todavía en curso, aún no se conoce el resultado"}',
+        tool_outcome_unknown='{"status": "el servidor se reinició: nadie sabe si se hizo"}',
         tool_not_confirmed='{"status": "aún no hecho: se pide confirmación a quien llama"}',
         tool_other_unconfirmed='{"error": "no hecho: otra petición espera la confirmación de quien llama"}',
         tool_not_asked_for='{"error": "No he hecho nada, porque no se ha pedido nada. ¿Qué desea?"}',

@@ -142,6 +142,7 @@ FRENCH = Language(
         tool_interrupted='{"error": "interrompu avant la fin"}',
         tool_pending='{"status": "encore en cours, ne dis que ce qui est déjà connu"}',
         tool_running='{"status": "encore en cours, le résultat n\'est pas encore connu"}',
+        tool_outcome_unknown='{"status": "le serveur a redémarré : personne ne sait si cela a été fait"}',
         tool_not_confirmed='{"status": "pas encore fait : une confirmation est demandée à l\'appelant"}',
         tool_other_unconfirmed='{"error": "pas fait : une autre demande attend la confirmation de l\'appelant"}',
         tool_not_asked_for='{"error": "Je n\'ai rien fait, car rien n\'a été demandé. Que souhaitez-vous ?"}',

@@ -144,6 +144,7 @@ ITALIAN = Language(
         tool_interrupted='{"error": "interrotto prima della fine"}',
         tool_pending='{"status": "ancora in corso, di\' solo ciò che si sa già"}',
         tool_running='{"status": "ancora in corso, il risultato non è ancora noto"}',
+        tool_outcome_unknown='{"status": "il server è ripartito: nessuno sa se è stato fatto"}',
         tool_not_confirmed='{"status": "non ancora fatto: si chiede conferma a chi chiama"}',
         tool_other_unconfirmed='{"error": "non fatto: un\'altra richiesta attende la conferma di chi chiama"}',
         tool_not_asked_for='{"error": "Non ho fatto nulla, perché non è stato chiesto nulla. Che cosa desidera?"}',

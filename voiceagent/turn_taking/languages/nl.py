@@ -143,6 +143,7 @@ DUTCH = Language(
         tool_interrupted='{"error": "afgebroken voordat het klaar was"}',
         tool_pending='{"status": "loopt nog, zeg alleen wat al bekend is"}',
         tool_running='{"status": "loopt nog, het resultaat is nog niet bekend"}',
+        tool_outcome_unknown='{"status": "de server is herstart: niemand weet of het is gedaan"}',
         tool_not_confirmed='{"status": "nog niet gedaan: de beller wordt om bevestiging gevraagd"}',
         tool_other_unconfirmed='{"error": "niet gedaan: een ander verzoek wacht op bevestiging van de beller"}',
         tool_not_asked_for='{"error": "Ik heb niets gedaan, want er is om niets gevraagd. Wat wilt u?"}',

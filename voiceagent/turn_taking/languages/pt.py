@@ -156,6 +156,7 @@ PORTUGUESE = Language(
         tool_interrupted='{"error": "interrompido antes de terminar"}',
         tool_pending='{"status": "ainda em curso, diz só o que já se sabe"}',
         tool_running='{"status": "ainda em curso, o resultado ainda não é conhecido"}',
+        tool_outcome_unknown='{"status": "o servidor reiniciou: ninguém sabe se foi feito"}',
         tool_not_confirmed='{"status": "ainda não feito: pede-se confirmação a quem telefona"}',
         tool_other_unconfirmed='{"error": "não feito: outro pedido espera a confirmação de quem telefona"}',
         tool_not_asked_for='{"error": "Não fiz nada, porque nada foi pedido. O que deseja?"}',
