@@ -294,7 +294,7 @@ async def test_tools_of_both_sides_in_one_answer_run_once_each(tmp_path: Path) -
         assert [message["role"] for message in prompts[-1]][-5:] == ["user", "assistant", "tool", "assistant", "tool"]
         assert "table 7" in str(prompts[-1]), "the model reads what the server's tool has answered"
         (cut,) = (await answered(client, said, tools=[theirs], max_tokens=1)).choices
-        assert (cut.finish_reason, cut.message.content) == ("length", "You have table 7,")
+        assert (cut.finish_reason, cut.message.content) == ("length", "You")
     assert (tmp_path / "booked").read_text() == "x"
 
 

@@ -236,7 +236,7 @@ def _truncation(value: object) -> object:
 
 INSTRUCTIONS = Field(optional(text(MAX_INSTRUCTIONS_CHARACTERS)))
 MODALITIES = Field(_modalities)
-MOST_TOKENS = Field(_most_tokens)
+MOST_TOKENS = Field(_most_tokens, note="estimated where a reply is checked a sentence at a time")
 TOOL_CHOICE = Field(
     _tool_choice,
     "differs",
