@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.conversation.test_properties import FILLERS, MOVES, TEXTS, TOOLS, come_to_rest, hung_up
@@ -99,6 +99,7 @@ def test_every_reply_ends_exactly_once(beginning: tuple[bool, bool, bool], scrip
 
 
 @given(beginnings, scripts)
+@example((False, True, False), [(move, "Mm-hm.") for move in ("commit", "interrupted_booking", "speech", "clear")])
 @settings(max_examples=300, deadline=None)
 def test_a_call_always_comes_to_rest(beginning: tuple[bool, bool, bool], script: list[tuple[str, str]]) -> None:
     assert come_to_rest(run(beginning, script)).state.phase in (Phase.IDLE, Phase.ENDED)

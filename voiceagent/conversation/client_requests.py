@@ -103,7 +103,11 @@ def _forget_utterance(step: Step) -> None:
         return
     caller_words.end_pause(step)
     cancel_reply(step, "resumed")
-    begin_reply(step, NO_ANSWER)
+    if step.state.caller_turn.awaiting_final:  # an earlier utterance is still to be answered
+        step.put(phase=Phase.FINALISING)
+        step.set_timer(FINAL, step.state.rules.limits.final_timeout_ms)
+    else:
+        begin_reply(step, NO_ANSWER)
 
 
 def settings_changed(step: Step, event: ev.SettingsChanged) -> None:
