@@ -233,6 +233,12 @@ async def test_the_page_is_served_with_its_types_and_revalidated(open_server: Op
     script = await client.get("/lib/client.js")
     assert script.content_type == "text/javascript"
     assert script.headers["Cache-Control"] == "no-cache"
+    assert script.headers["Vary"] == "Accept-Encoding, Origin"
+    assert script.headers["Content-Encoding"] == "gzip"
+    plain = await client.get("/lib/client.js", headers={"Accept-Encoding": "gzip;q=0, br"})
+    assert "Content-Encoding" not in plain.headers
+    assert await plain.read() == await script.read()
+    assert plain.headers["ETag"] != script.headers["ETag"]
     again = await client.get("/lib/client.js", headers={"If-None-Match": script.headers["ETag"]})
     assert again.status == 304
 

@@ -17,11 +17,11 @@ import { closeStream, openMicrophone } from './microphone.js';
 import { CallProblem, problemFrom } from './problem.js';
 import { EVENT_CHANNEL } from './protocol.js';
 import { Pulse } from './pulse.js';
-import { SocketCall } from './socket-call.js';
 
 export { CallProblem };
 
 /** @typedef {import('./protocol.js').ServerEvent} ServerEvent */
+/** @typedef {import('./socket-call.js').SocketCall} SocketCall */
 /** @typedef {'idle' | 'asking' | 'connecting' | 'live' | 'unstable' | 'resuming'} CallState */
 
 const GATHERING_MS = 300;
@@ -220,6 +220,8 @@ export class VoiceAgent extends EventTarget {
 
   /** @param {MediaStream} microphone @param {AbortSignal} signal */
   async _openSocket(microphone, signal) {
+    const { SocketCall } = await import('./socket-call.js');
+    if (signal.aborted) throw new CallProblem('cancelled', 'The call was hung up.');
     const socket = new SocketCall(this.url, this._token || this.key, this._token && this._lastEvent);
     socket.addEventListener('message', (event) => this._receive(/** @type {MessageEvent} */ (event).data, socket));
     socket.addEventListener('close', () => this._socket === socket && this.state !== 'resuming' && this._lost());

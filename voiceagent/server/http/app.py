@@ -224,7 +224,10 @@ def _headers(gate: KeyGate) -> Middleware:
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
         response = await handler(request)
         if not response.prepared:
+            vary = response.headers.get(hdrs.VARY)
             response.headers.update(gate.cors(request))
+            if vary is not None:
+                response.headers[hdrs.VARY] = vary
             response.headers.setdefault("X-Content-Type-Options", "nosniff")
             response.headers["Server"] = f"voiceagent/{__version__}"
         return response
