@@ -21,6 +21,7 @@ from voiceagent.server.calls.calls import CallHandle
 from voiceagent.server.http.app import READINESS, make_app
 from voiceagent.server.http.realtime_socket import SocketLimits
 from voiceagent.server.monitoring.metrics import Metrics
+from voiceagent.settings.agent import AdmissionSettings
 from voiceagent.task_owner import running
 
 CLAUSE = "and then " * 2000
@@ -140,10 +141,12 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(make_service: MakeService, limits: SocketLimits, **leg_options: Any) -> AsyncIterator[Served]:
+async def serving(
+    make_service: MakeService, limits: SocketLimits, *, admission: AdmissionSettings | None = None, **leg_options: Any
+) -> AsyncIterator[Served]:
     """The server, with these limits of clients over a WebSocket, and options of WebRTC legs."""
     board = Board(leg_options)
-    service = make_service(answer=board.answer, load=board.load, sockets=limits)
+    service = make_service(answer=board.answer, load=board.load, sockets=limits, admission=admission)
     app = make_app(service)
     async with on_loopback(app) as url:
         await app[READINESS].wait()

@@ -60,6 +60,8 @@ class ResumableLeg(LegWrapper):
         """Called when a connection has ended because its client reads too slowly."""
         self._leg: ConnectionLeg = first
         self._is_up = True
+        self.lost_s: float | None = None
+        """The time of the loss of the connection, on the event loop's clock; None while it is up."""
         self._was_connected = False
         """A client that never was, or takes no events of ours, has no token to come back with."""
         self._changed = asyncio.Event()
@@ -85,7 +87,7 @@ class ResumableLeg(LegWrapper):
             self._leg.replaced()
             self._lose(self._leg)
         leg.cleaner.use(self.cleaner.settings)
-        self._leg, self._is_up = leg, True
+        self._leg, self._is_up, self.lost_s = leg, True, None
         if self._deliver is not None:
             leg.deliver_audio(self._deliver)
         if self._encodings is not None:
@@ -94,7 +96,7 @@ class ResumableLeg(LegWrapper):
         self._changed.set()
 
     def _lose(self, leg: ConnectionLeg) -> None:
-        self._is_up = False
+        self._is_up, self.lost_s = False, asyncio.get_running_loop().time()
         self._counters.update(leg.counters)
         self._drops.update(leg.drops)
         self.playout.recall()

@@ -121,6 +121,11 @@ class Admission:
             raise self._full(f" and {len(self._queue)} more wait" if queue.length else "")
         await self._wait(is_there)
 
+    @property
+    def is_full(self) -> bool:
+        """True while no place is free."""
+        return self._admitted >= self._limit
+
     def readmit(self) -> None:
         """Take a place for a call that had one at another server, also where there is none."""
         self._admitted += 1

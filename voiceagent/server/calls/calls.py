@@ -7,7 +7,7 @@ import asyncio
 import logging
 import re
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
@@ -42,6 +42,12 @@ ANSWER_TIMEOUT_S = 10.0
 MINUTES_CHECKED_S = 5.0
 """The interval at which a call is charged to its client's minutes."""
 NO_PORT = "This server has no port left for another call's audio; call again in a moment."
+LOST_LEAST_S = 5.0
+"""The time that a lost call keeps its place whoever calls."""
+GIVE_WAY_S = 2.0
+"""The longest wait for the end of a call that gives way."""
+GAVE_WAY = "gave_way"
+"""The reason of the end of a lost call whose place another one got."""
 QUOTA_USED = "quota_used"
 """The reason of the end of a call whose client has no minutes left."""
 KEY_REVOKED = "key_revoked"
@@ -142,6 +148,14 @@ class _Up:
     joining: asyncio.Task[None] | None = None
     """Waits until a new connection, which is to take the place of the last one, is up."""
 
+    gives_way: bool = False
+    """True once it ends, so that another call gets its place."""
+
+    @property
+    def may_give_way(self) -> bool:
+        """True unless it does, or its caller is coming back."""
+        return not self.gives_way and (self.joining is None or self.joining.done())
+
     def new_token(self) -> str:
         """A token that resumes the call. The one before dies."""
         token = f"{RESUME_PREFIX}{self.call_id.removeprefix('rtc_')}{secrets.token_urlsafe(32)}"
@@ -220,6 +234,7 @@ class Calls:
         its leg and start it: the call's id, a new one unless `call_id` is given. `is_written`: it has no audio. Raises Problem,
         also what `make_leg` raises."""
         with client.beginning(session) as asked:
+            await self._make_room(client)
             place = self._quotas.take(client)
             try:
                 await self._admission.admit(is_there, self._connected, self._settled, is_written=is_written)
@@ -247,6 +262,26 @@ class Calls:
                 raise
         self._carry(_Up(call_id, handle, leg, place, asked.get("voiceagent")))
         return call_id
+
+    async def _make_room(self, client: Client) -> None:
+        """Let the call give way whose connection was lost first, the client's own or any, where a new one would find no place."""
+        if self._quotas.is_full(client):
+            await self._give_way(up for up in self._up.values() if up.place.client.name == client.name)
+        if self._admission.is_full:
+            await self._give_way(self._up.values())
+
+    async def _give_way(self, calls: Iterable[_Up]) -> None:
+        until_s = asyncio.get_running_loop().time() - LOST_LEAST_S
+        lost = [
+            (up.leg.lost_s, up)
+            for up in calls
+            if isinstance(up.leg, ResumableLeg) and up.leg.lost_s is not None and up.leg.lost_s <= until_s and up.may_give_way
+        ]
+        if lost:
+            _, first = min(lost, key=lambda pair: pair[0])
+            first.gives_way = True
+            first.handle.hang_up(GAVE_WAY)
+            await asyncio.wait((first.task,), timeout=GIVE_WAY_S)
 
     def _carry(self, up: _Up, after: str = "") -> None:
         call_id, handle, leg = up.call_id, up.handle, up.leg

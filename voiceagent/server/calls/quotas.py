@@ -203,8 +203,7 @@ class Quotas:
         to try again."""
         now_s = self._clock()
         used = self._of(client)
-        several = self._keys() > 1
-        most = client.limits.calls or self._settings.calls or (max(1, self._max_calls * 3 // 4) if several else NO_LIMIT)
+        most = self._most(client)
         minutes = self._minutes(client)
         if not used.offers.take(1.0, now_s):
             raise _refusal(
@@ -225,6 +224,14 @@ class Quotas:
             message = f"You may begin {client.limits.calls_a_minute:g} calls a minute; call again in {_time_text(wait_s)}."
             raise _refusal("too_many_calls_a_minute", message, wait_s, "calls_a_minute")
         return self._place(client, used)
+
+    def is_full(self, client: Client) -> bool:
+        """True while the client has as many calls as it may have."""
+        return self._of(client).calls >= self._most(client)
+
+    def _most(self, client: Client) -> int:
+        several = self._keys() > 1
+        return client.limits.calls or self._settings.calls or (max(1, self._max_calls * 3 // 4) if several else NO_LIMIT)
 
     def take_again(self, client: Client) -> Place:
         """Take what a call needs that had it at another server. It may be more than the client's share."""
