@@ -1,9 +1,9 @@
 // Drives the page in Chromium through a call whose network is cut while the agent speaks, until the rest was said over a new
-// connection, and prints what was shown as JSON. node resume.mjs URL
+// connection, and prints what was shown as JSON. node resume.mjs URL [restart]: with that, it prints "restart" when it is time for it.
 import dgram from 'node:dgram';
 import { chromium } from 'playwright-core';
 
-const [, , url] = process.argv;
+const [, , url, restart] = process.argv;
 const CANDIDATE = /a=candidate:\S+ 1 udp \d+ (\d+\.\d+\.\d+\.\d+) (\d+) typ host\r\n/;
 
 /** The way of one connection from the browser to the server, until it is cut. */
@@ -49,14 +49,16 @@ try {
   });
   await page.route('**/v1/realtime/calls*', async (route) => {
     const offer = route.request().postData().replace(/a=candidate:.*\r\n/g, '');
-    const response = await route.fetch({ postData: offer });
+    const response = await route.fetch({ postData: offer }).catch(() => null);
+    if (response === null) return route.abort();
     const answer = await response.text();
+    if (!response.ok()) return route.fulfill({ response });
     const [line, host, port] = CANDIDATE.exec(answer);
     const way = new Way();
     ways.push(way);
     const ours = line.replace(` ${host} ${port} `, ` ${host} ${await way.open(host, Number(port))} `);
     const body = answer.replace(/a=candidate:.*\r\n/g, '').replaceAll('a=end-of-candidates\r\n', `${ours}a=end-of-candidates\r\n`);
-    await route.fulfill({ response, body });
+    return route.fulfill({ response, body });
   });
   await page.goto(url);
   await page.click('#call');
@@ -68,13 +70,15 @@ try {
     (least) => [...document.querySelectorAll('.agent .heard')].pop()?.textContent.split(' ').length > least, count,
   );
   await words(3);
-  ways.forEach((way) => { way.isCut = true; });
+  if (restart) console.log('restart');
+  else ways.forEach((way) => { way.isCut = true; });
   await page.waitForFunction(() => document.body.dataset.state === 'resuming' && !document.getElementById('problem').hidden);
   const told = await page.innerText('#problem');
   await page.waitForFunction(() => document.body.dataset.state === 'live');
   await page.waitForFunction(() => document.querySelector('.agent:last-of-type .heard')?.textContent.endsWith('asleep.'));
   const seen = await page.evaluate(() => ({
     agent: [...document.querySelectorAll('.agent .words')].map((part) => part.textContent.trim()),
+    heard: [...document.querySelectorAll('.agent .heard')].map((part) => part.textContent.trim()),
     states: globalThis.states,
     problem: document.getElementById('problem').hidden ? '' : document.getElementById('problem').innerText,
     muted: document.getElementById('mute').getAttribute('aria-pressed'),
