@@ -42,11 +42,11 @@ def parsed(pieces: list[str]) -> list[Generated]:
 
 
 def answered(form: str, pieces: list[str]) -> tuple[str, list[list[Any]]]:
-    """What is said, and what is called. Space at the end is nobody's: it is left out if it comes alone."""
+    """What is said, and what is called."""
     answer = Answer(BY_NAME.get(form), TOOLS)
     found = [piece for text in pieces for piece in answer.feed(text)] + answer.finish()
     calls = [[call.name, json.loads(call.arguments)] for call in found if isinstance(call, ToolCall)]
-    return "".join(piece.text for piece in found if isinstance(piece, GeneratedText)).rstrip(), calls
+    return "".join(piece.text for piece in found if isinstance(piece, GeneratedText)), calls
 
 
 def cut(text: str, places: list[int]) -> list[str]:

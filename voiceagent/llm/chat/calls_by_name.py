@@ -211,7 +211,11 @@ class CallsByName:
         """The length of the text that can be passed on. The rest may be the beginning of a call."""
         for at in range(max(0, len(self._buffer) - _LOOK_BACK), len(self._buffer)):
             in_word = _is_of_word(self._buffer[at - 1]) if at else self._in_word
-            if not in_word and not self._buffer[at].isspace() and self._may_begin(self._buffer[at:]):
+            if (
+                (not in_word or self._buffer[at] in "`[{")
+                and not self._buffer[at].isspace()
+                and self._may_begin(self._buffer[at:])
+            ):
                 return len(self._buffer[:at].rstrip())
         return len(self._buffer)
 
