@@ -47,7 +47,7 @@ class ToolContexts:
         self._origin = origin
         self._client_parameters = client_parameters
         self._began = datetime.now(UTC)
-        self._kept = tools.agents.new_state()
+        self._kept = _kept(tools.agents.new_state(), state().kept)
         self._written = msgspec.json.encode(self._kept)
         self._loop = asyncio.get_running_loop()
 
@@ -138,6 +138,15 @@ class _Requests:
 
     def end(self, reason: str) -> None:
         self._contexts.end(reason)
+
+
+def _kept(fresh: object, left: str) -> object:
+    """The tools' state: as another server has left it, if it is of the same kind."""
+    try:
+        return msgspec.json.decode(left, type=type(fresh)) if left else fresh
+    except msgspec.MsgspecError as error:
+        log.warning("what tools kept at another server cannot be read here: %s", error)
+        return fresh
 
 
 def _said(state: State) -> tuple[SaidLine, ...]:

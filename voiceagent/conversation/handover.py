@@ -80,6 +80,8 @@ def going_on(rules: Rules, left: State) -> State:
         ),
         late=LateResults(owed=(*left.late.owed, *unknown)),
         connection=Connection(lost_ms=0.0),
+        flow=left.flow,
+        kept=left.kept,
     )
 
 

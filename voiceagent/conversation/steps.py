@@ -16,9 +16,12 @@ NOTE, GO_TO = "note", "go_to_step"
 
 
 def begin(step: Step) -> None:
-    """The call begins in the first step."""
-    if step.state.rules.steps:
-        _enter(step, next(iter(step.state.rules.steps)), {})
+    """The call begins in the first step, or goes on in the one in which another server has left it."""
+    rules, left = step.state.rules.steps, step.state.flow
+    if left.step in rules:
+        _enter(step, left.step, left.values)
+    elif rules:
+        _enter(step, next(iter(rules)), {})
 
 
 def tool_ended(step: Step, name: str, output: str, ok: bool) -> None:
