@@ -36,7 +36,8 @@ async def test_the_example_calls_and_keeps_the_call(server: ServerProcess, said:
     async with asyncio.timeout(60):
         out_bytes, _ = await ran.communicate()
     assert ran.returncode == 0
-    greeting, caller, agent = out_bytes.decode().splitlines()
+    transport, greeting, caller, agent = out_bytes.decode().splitlines()
+    assert transport == "transport: webrtc"
     assert greeting == "agent: Hello, how can I help you?"
     assert caller == "caller: What's the weather in Paris tomorrow?"
     assert "Paris" in agent

@@ -1,9 +1,11 @@
-"""A headless caller over real WebRTC, which does what a browser does. It speaks PCM, hears PCM, exchanges events, and keeps exact
-times of what was said and heard. For `voiceagent call`, tests and benchmarks. All times are milliseconds of `time.monotonic`."""
+"""A headless caller, which does what a browser does: it calls over WebRTC, or over the WebSocket where no UDP gets through. It
+speaks PCM, hears PCM, exchanges events, and keeps exact times of what was said and heard. For `voiceagent call`, tests and
+benchmarks. All times are milliseconds of `time.monotonic`."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import time
 from collections import deque
@@ -12,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
+from typing import Literal
 
 import numpy as np
 from aiortc import RTCIceServer
@@ -23,10 +26,12 @@ from voiceagent.audio.levels import VoicedTimeline
 from voiceagent.audio.resample import resample
 from voiceagent.client.impairment import ImpairedRelay
 from voiceagent.client.recording import StereoRecording
-from voiceagent.client.signalling import CallOverError, NoServerError, SignallingAnswer, answer_to
+from voiceagent.client.signalling import CallOverError, NoServerError, SignallingAnswer, answer_to, hang_up
+from voiceagent.client.socket_connection import PcmEncoder, SocketConnection
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.media.audio_receiver import AudioReceiver
+from voiceagent.media.outgoing_events import encoded
 from voiceagent.media.paced_audio import PacedAudio
 from voiceagent.media.rtp import RtpPacket
 from voiceagent.media.webrtc.event_channel import LABEL, EventChannel
@@ -37,6 +42,8 @@ from voiceagent.untrusted_json import read_loose_json, read_struct
 
 MAX_SAY_S = 600
 """The most speech that may wait to be said, in seconds."""
+BLOCKED_AFTER_S = 4.5
+"""After this time without a way for UDP a call goes over the WebSocket. The server waits a little longer."""
 SILENT_MS = 2000.0
 """After this time without a packet the call is taken up again."""
 WATCHED_S = 0.5
@@ -46,6 +53,8 @@ LOST_AFTER_MS = 5000.0
 MAX_AGENT_FRAMES = 3000
 """One minute of the agent's audio may wait for a reader of `frames`; beyond that the oldest frame is dropped."""
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class AgentFrame:
@@ -54,7 +63,7 @@ class AgentFrame:
     pcm: NDArray[np.int16]
     """Mono 24 kHz, shape (480,)."""
     received_ms: float
-    """The arrival of its packet."""
+    """The arrival of its packet; over the WebSocket, the time from which it is heard."""
     concealed: bool
     """True when the packet was lost and this is a guess."""
 
@@ -90,6 +99,8 @@ class Caller:
         self.url = url.rstrip("/")
         self.location = ""
         """The call's resource on the server."""
+        self.transport: Literal["webrtc", "websocket"] = "webrtc"
+        """The way that the call goes. A call keeps the one on which it came up."""
         self.said = VoicedTimeline(PLAYED_HZ, threshold_dbfs=threshold_dbfs)
         """The times of the caller's speech: a sample of a packet sent at t was spoken within the 20 ms before t."""
         self.heard = VoicedTimeline(PLAYED_HZ, threshold_dbfs=threshold_dbfs)
@@ -100,12 +111,13 @@ class Caller:
         self.on_frame: Callable[[AgentFrame], None] | None = None
         """Called with each frame, besides `frames`."""
         self.on_packet: Callable[[RtpPacket, float], None] | None = None
-        """Called with each RTP packet and when it arrived."""
+        """Called with each RTP packet and when it arrived; over the WebSocket there are none."""
         self._token = token
         self._relay = relay
         self._connect_timeout_s = connect_timeout_s
         self._ice_servers = list(ice_servers)
         self._peer: Peer | None = None
+        self._socket: SocketConnection | None = None
         self._receiver: AudioReceiver | None = None
         self._events = EventChannel()
         self._microphone: deque[NDArray[np.int16]] = deque()
@@ -143,8 +155,7 @@ class Caller:
         """Make the call; returns when audio flows both ways. Raises MediaError in one line if that fails."""
         try:
             async with asyncio.timeout(self._connect_timeout_s):
-                await self._negotiate()
-                await self._connected.wait()
+                await self._open()
         except TimeoutError as error:
             await self.hangup()
             raise MediaError(
@@ -155,7 +166,7 @@ class Caller:
             raise
         if self._end_reason:
             await self.hangup()
-            raise MediaError(f"{self.url}: the connection failed; check that UDP between here and there is open")
+            raise MediaError(f"{self.url}: the call ended before it came up")
         self._tasks.start_alone(self._keep_up(), "connection of a caller")
 
     async def _keep_up(self) -> None:
@@ -164,15 +175,14 @@ class Caller:
             with suppress(TimeoutError):
                 async with asyncio.timeout(WATCHED_S):
                     await self._lost.wait()
-            silent_ms = time.monotonic() * 1000.0 - self._last_packet_ms
-            if self._resume_token and (self._lost.is_set() or silent_ms > SILENT_MS):
+            if self._resume_token and (self._lost.is_set() or self._silent_ms > SILENT_MS):
                 await self._take_up()
                 self._lost.clear()
             elif self._lost.is_set():
                 self._end("lost")
 
     async def _take_up(self) -> None:
-        old, until_s = self._peer, time.monotonic() + self._resume_timeout_s
+        old, until_s = self._peer or self._socket, time.monotonic() + self._resume_timeout_s
         if self._receiver is not None:
             self._receiver.close()
         if self._audio is not None:
@@ -181,8 +191,7 @@ class Caller:
             self._connected.clear()
             try:
                 async with asyncio.timeout(self._connect_timeout_s):
-                    await self._negotiate()
-                    await self._connected.wait()
+                    await self._open()
             except (MediaError, TimeoutError) as error:
                 if isinstance(error, CallOverError) or time.monotonic() > until_s:
                     self._end("lost")
@@ -191,13 +200,57 @@ class Caller:
                 await asyncio.sleep(WATCHED_S)
                 continue
             finally:
-                if old is not None and old is not self._peer:  # closed any sooner, it would hang up
+                new = self._peer or self._socket
+                if old is not None and old is not new:  # closed any sooner, it would hang up
                     await old.close()
-                old = self._peer
+                old = new
             self.resumed += 1
             return
 
-    async def _negotiate(self) -> None:
+    async def _open(self) -> None:
+        """Make a connection; returns when it is up, or the call is over. Raises MediaError, CallOverError."""
+        if self.transport == "websocket":
+            await self._open_socket()
+            return
+        peer = await self._negotiate()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(BLOCKED_AFTER_S):
+                await self._connected.wait()
+        if peer.state == "connected" or self._end_reason:
+            return
+        blocked = MediaError(f"{self.url}: the connection failed; check that UDP between here and there is open")
+        if self._resume_token:
+            raise blocked
+        self._peer = None
+        await peer.close()
+        try:
+            await hang_up(self.url, self._token, self.location)
+            self.location = ""
+            await self._open_socket()
+        except MediaError as error:
+            raise MediaError(f"{blocked}; over the WebSocket it failed, too: {error}") from error
+        log.warning("%s: no UDP gets through; the call goes over the WebSocket", self.url)
+
+    async def _open_socket(self) -> None:
+        socket = SocketConnection(
+            PacedAudio(self._next_frame, sent=self._on_sent, encoder=PcmEncoder()),
+            self._on_frame,
+            self._note,
+            self._events.take,
+            lambda is_over: self._on_socket(socket, is_over),
+        )
+        self._socket, self.transport = socket, "websocket"
+        await socket.open(self.url, self._resume_token or self._token, self._last_event_id)
+        for text in self._events.taken_back():
+            socket.send(text)
+        self.started_ms = self.started_ms or time.monotonic() * 1000.0
+        self._connected.set()
+
+    def _on_socket(self, socket: SocketConnection, is_over: bool) -> None:
+        if socket is self._socket:
+            self._end("ended") if is_over else self._gone("lost")
+
+    async def _negotiate(self) -> Peer:
         codec = opus_codec()
         receiver = self._receiver = AudioReceiver(PLAYED_HZ, self._on_frame, payload_type=codec.payloadType)
         self._audio = PacedAudio(self._next_frame, sent=self._on_sent)
@@ -217,6 +270,7 @@ class Caller:
             peer.settle(answer, codec)
         except MediaError as error:
             raise MediaError(f"{self.url}: the server's answer cannot be used: {error}; is this a voiceagent server?") from error
+        return peer
 
     async def _answer_to(self, offer: str) -> SignallingAnswer:
         """The server's answer to an SDP offer. Callers of servers with other signalling have their own."""
@@ -235,6 +289,8 @@ class Caller:
             self._resume_token, self._resume_timeout_s = str(event["token"]), float(event["timeout_s"])
         if '"voiceagent.call_ended"' in message:
             self._resume_token = ""
+        if not self.location and '"session.created"' in message:
+            self.location = f"/v1/realtime/calls/{read_struct(message, JsonObject)['session']['voiceagent']['call_id']}"
 
     def _gone(self, reason: str) -> None:
         """The connection has ended. The call has not, if the server let the client resume it and has not told of its end."""
@@ -255,7 +311,10 @@ class Caller:
 
     def send_event(self, event: dict[str, object]) -> None:
         """Send one client event."""
-        self._events.send(event)
+        if self._socket is None:
+            self._events.send(event)
+        else:
+            self._socket.send(encoded(event))
 
     async def events(self) -> AsyncIterator[ReceivedEvent]:
         """The server's events in order; ends with the call. Anything but a JSON object is left out."""
@@ -302,10 +361,14 @@ class Caller:
         """Wait until `condition`, which is asked each time that something was sent or heard. Raises MediaError when the call ends
         first, or when nothing comes from the server any more."""
         while not condition():
-            silent_ms = time.monotonic() * 1000.0 - max(self._last_packet_ms, self.started_ms)
-            if silent_ms > LOST_AFTER_MS:
+            if self._silent_ms > LOST_AFTER_MS:
                 raise MediaError(f"{self.url}: nothing has come from the server for {LOST_AFTER_MS / 1000:g} s; it is gone")
             await self._wait_up()
+
+    @property
+    def _silent_ms(self) -> float:
+        """The time since a packet came. A WebSocket, which may have nothing to say, notices by itself when its server is gone."""
+        return 0.0 if self._socket is not None else time.monotonic() * 1000.0 - max(self._last_packet_ms, self.started_ms)
 
     async def wait_ended(self) -> str:
         """Wait for the end of the call; returns the reason."""
@@ -317,9 +380,11 @@ class Caller:
         """End the call and free everything. May be called twice."""
         self._end("hangup")
         await self._tasks.close()
-        peer, self._peer = self._peer, None
+        peer, socket, self._peer, self._socket = self._peer, self._socket, None, None
         if peer is not None:
             await peer.close()
+        if socket is not None:
+            await socket.close()
         if self._relay is not None:
             await self._relay.close()
 
@@ -390,5 +455,7 @@ class Caller:
             self._last_packet_ms = time.monotonic() * 1000.0
             self.started_ms = self.started_ms or self._last_packet_ms
             self._connected.set()
+        elif peer.state in ("failed", "closed") and not self.started_ms:
+            self._connected.set()  # who waits for it sees that it is not
         elif peer.state in ("failed", "closed"):
             self._gone("lost" if peer.state == "failed" else "ended")

@@ -1,8 +1,10 @@
-"""The HTTP requests of a caller: its offer, and what the server says about the agent. Every error is one line."""
+"""The HTTP requests of a caller: its offer, its WebSocket, and what the server says about the agent. Every error is one line."""
 
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import aiohttp
@@ -12,6 +14,8 @@ from voiceagent.json_types import JsonObject
 from voiceagent.untrusted_json import read_loose_json, read_struct
 
 ANSWER_TIMEOUT_S = 15.0
+HEARTBEAT_S = 2.0
+"""A WebSocket whose server sends nothing for so long asks it. It is lost if no answer comes in half of that."""
 EXPECTED = "expected a voiceagent server's, such as http://127.0.0.1:8080"
 
 
@@ -58,16 +62,42 @@ async def about(url: str, token: str | None) -> JsonObject:
     return found if isinstance(found, dict) else {}
 
 
+async def hang_up(url: str, token: str | None, location: str) -> None:
+    """Let the server free a call at once. Raises MediaError."""
+    await _request(url, token, "DELETE", location)
+
+
+async def open_socket(http: aiohttp.ClientSession, url: str, token: str | None, after: str) -> aiohttp.ClientWebSocketResponse:
+    """A call's WebSocket. The arguments and errors are those of `answer_to`."""
+    address = f"{url.replace('http', 'ws', 1)}/v1/realtime?voiceagent_events=true{f'&after={after}' if after else ''}"
+    with _in_one_line(url):
+        try:
+            return await http.ws_connect(address, headers=_authorization(token), heartbeat=HEARTBEAT_S)
+        except aiohttp.WSServerHandshakeError as error:
+            if after and error.status == 401:
+                raise CallOverError(f"{url}: the call cannot be taken up again over the WebSocket") from error
+            raise MediaError(f"{url}: the server refused the WebSocket ({error.status})") from error
+
+
 async def _request(url: str, token: str | None, method: str, path: str, body: bytes | None = None) -> SignallingAnswer:
-    headers = {"Content-Type": "application/sdp"} if body else {}
-    if token:
-        headers["Authorization"] = f"Bearer {token}"
-    try:
+    headers = _authorization(token) | ({"Content-Type": "application/sdp"} if body else {})
+    with _in_one_line(url):
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(ANSWER_TIMEOUT_S)) as session,
             session.request(method, f"{url}{path}", data=body, headers=headers) as response,
         ):
             return SignallingAnswer(response.status, await response.text(errors="replace"), response.headers.get("Location", ""))
+
+
+def _authorization(token: str | None) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"} if token else {}
+
+
+@contextmanager
+def _in_one_line(url: str) -> Iterator[None]:
+    """Raises MediaError in place of aiohttp's errors."""
+    try:
+        yield
     except aiohttp.InvalidURL as error:
         raise MediaError(f"{url!r} is not a URL; {EXPECTED}") from error
     except TimeoutError as error:

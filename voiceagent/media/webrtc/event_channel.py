@@ -51,7 +51,7 @@ class EventChannel:
         channel.on("open", self._flush)
         channel.on("bufferedamountlow", self._flush)
         channel.on("close", self._moved.set)
-        channel.on("message", self._on_message)
+        channel.on("message", self.take)
         self._flush()
 
     def send(self, event: dict[str, object]) -> None:
@@ -89,6 +89,20 @@ class EventChannel:
                 while self._channel is not None and self._channel.readyState != "closed" and (self._out or self._gave_up):
                     self._moved.clear()
                     await self._moved.wait()
+
+    def taken_back(self) -> list[str]:
+        """The messages that wait to be sent, which go another way."""
+        return [self._out.take() for _ in range(len(self._out))]
+
+    def take(self, message: str | bytes) -> None:
+        """Keep an incoming message for the reader of `messages`, or drop and count it."""
+        is_full = len(self._in) >= MAX_WAITING
+        if not isinstance(message, str) or len(message) > MAX_MESSAGE_CHARS or is_full:
+            self.dropped_in += 1
+            self.overflowed_in += is_full
+            return
+        self._in.append((asyncio.get_running_loop().time() * 1000.0, message))
+        self._changed.set()
 
     async def messages(self) -> AsyncIterator[tuple[float, str]]:
         """Incoming texts in order, each with its arrival in milliseconds of `time.monotonic`."""
@@ -144,12 +158,3 @@ class EventChannel:
         channel.send(encoded({"type": "error", "event_id": self._out.last_id, "error": error}))
         channel.close()
         self._on_slow()
-
-    def _on_message(self, message: str | bytes) -> None:
-        is_full = len(self._in) >= MAX_WAITING
-        if not isinstance(message, str) or len(message) > MAX_MESSAGE_CHARS or is_full:
-            self.dropped_in += 1
-            self.overflowed_in += is_full
-            return
-        self._in.append((asyncio.get_running_loop().time() * 1000.0, message))
-        self._changed.set()
