@@ -19,6 +19,10 @@ from voiceagent.errors import MediaError
 HOG, HONEST = "the-key-of-the-hog-0001", "the-key-of-the-other-02"
 HONEST_CALLS = 40
 SUCCESS = 95.0
+BUSY = "carries no more calls at the moment"
+RETRY_S = 0.5
+TOGETHER_S = 300.0
+"""All calls are over in that time, however busy the machine is."""
 
 
 @pytest.fixture(scope="module")
@@ -59,16 +63,26 @@ async def hogging(url: str, at_once: int = 8) -> AsyncIterator[list[int]]:
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
+async def is_answered(url: str) -> bool:
+    """True if a call was let in and heard the agent. A server whose event loop is late says so, whoever calls: then the call is
+    made again. That all lines are in use is no such answer."""
+    while True:
+        try:
+            async with Caller(url, HONEST) as caller:
+                await caller.wait_heard(0.0)
+                return True
+        except MediaError as error:
+            print(error)
+            if BUSY not in str(error):
+                return False
+        await asyncio.sleep(RETRY_S)
+
+
 async def test_half_open_calls_of_one_key_do_not_keep_another_out(server: ServerProcess) -> None:
     answered = 0
-    async with hogging(server.url) as statuses:
+    async with asyncio.timeout(TOGETHER_S), hogging(server.url) as statuses:
         for _ in range(HONEST_CALLS):
-            try:
-                async with Caller(server.url, HONEST) as caller:
-                    await caller.wait_heard(0.0)
-                    answered += 1
-            except MediaError as error:
-                print(error)
+            answered += await is_answered(server.url)
     hold(at_least("calls of a key that succeed beside another key's half-open ones", 100 * answered / HONEST_CALLS, SUCCESS, "%"))
     assert 429 in statuses
     assert set(statuses) <= {201, 429, 503}
