@@ -79,22 +79,36 @@ async def test_calls_go_on_at_the_next_server(tmp_path: Path) -> None:
     async with agent_on(tmp_path, script, TOOLS, SETTINGS) as server, AsyncExitStack() as stack:
         story = await stack.enter_async_context(SocketCaller(server.url))
         booking = await stack.enter_async_context(SocketCaller(server.url))
+        lost = await stack.enter_async_context(SocketCaller(server.url))
         by_webrtc = await stack.enter_async_context(Caller(server.url))
         dialogue = await stack.enter_async_context(Dialogue(by_webrtc))
         await booking.wait("response.done")
         await booking.write("Book a table.")
         await booking.until(lambda: bool(booking.named("voiceagent.tool")))
         await dialogue.wait_greeting()
-        ask_by_webrtc(by_webrtc, "Tell me a story.")
+        await lost.wait("response.done")
+        await lost.write("Tell me a story.")
+        await lost.until(lambda: words_heard(lost) > 4)
+        got = lost.last_id
+        await lost.until(lambda: words_heard(lost) > 10)
+        await lost.cut()
         await story.wait("response.done")
+        ask_by_webrtc(by_webrtc, "Tell me a story.")
         await story.write("Tell me a story.")
-        await story.until(lambda: len(" ".join(story.heard().values()).split()) > 5)
+        await story.until(lambda: words_heard(story) > 5)
         await dialogue.wait_event(lambda event: len(str(event.data.get("heard", "")).split()) > 3, 0, "some words")
         async with stopped_and_started(server) as second:
-            await check_story(story, second)
-            await check_booking(booking)
-            await check_webrtc(by_webrtc, dialogue, second)
+            await asyncio.gather(
+                check_lost(lost, got, second),
+                check_story(story, second),
+                check_booking(booking),
+                check_webrtc(by_webrtc, dialogue, second),
+            )
     assert (tmp_path / "booked").read_text() == "table\n"
+
+
+def words_heard(caller: SocketCaller) -> int:
+    return len(" ".join(caller.heard().values()).split())
 
 
 def ask_by_webrtc(caller: Caller, text: str) -> None:
@@ -129,6 +143,19 @@ async def check_story(caller: SocketCaller, second: ServerProcess) -> None:
     await caller.hang_up()
     history = await asyncio.to_thread(said_in, second, call_id)
     assert turns_in(history[1:]) == [("Tell me a story.", STORY), ("Say it again, what did I want?", "You wanted a story.")]
+
+
+async def check_lost(caller: SocketCaller, got: str, second: ServerProcess) -> None:
+    """The connection was lost before the server stopped. What was sent behind the last event that came is said again."""
+    since, caller.last_id = len(caller.events), got
+    await caller.resume()
+    await caller.until(lambda: len(caller.named("response.done", since)) == 2)
+    rest = caller.named("response.done", since)[-1]["response"]["output"][0]["content"][0]["transcript"]
+    assert STORY.endswith(rest)
+    assert 1 <= len(STORY.split()) - len(rest.split()) <= 5
+    call_id = caller.named("session.created", since)[0]["session"]["voiceagent"]["call_id"]
+    await caller.hang_up()
+    assert turns_in((await asyncio.to_thread(said_in, second, call_id))[1:]) == [("Tell me a story.", STORY)]
 
 
 async def check_booking(caller: SocketCaller) -> None:
