@@ -1,6 +1,6 @@
 """Measures the cost of the guards for a clause, and their hits: the sentences of the held-out dialogues, token by token through
 the look-ahead window, with every built-in rule switched on; then by a screening service on loopback that answers after 20 ms, and
-by one that never answers."""
+by one that never answers. In whole calls, in which the first screens both directions, the guards' part of the callers' waits."""
 
 from __future__ import annotations
 
@@ -8,24 +8,34 @@ import argparse
 import asyncio
 import itertools
 import re
+import shutil
+import tempfile
 import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
+import msgspec.yaml
 from aiohttp import web
 
+from bench.calls import QUESTIONS, RATE_HZ, spoken
 from bench.harness import Figure, at_most
+from bench.server import running
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.guard.checks import Guards, load_guards
 from voiceagent.guard.settings import GuardSettings, OutputRules, PluginSettings
 from voiceagent.guard.window import OutputWindow, WindowCheck
 from voiceagent.latency.budgets import percentile
+from voiceagent.resources import demo_agent_file
 
 CLAUSES = 20_000
 PHRASES = 200
 SCREENED = 500
 """Clauses that a service screens."""
+CALLS, WAITS_OF = 4, 8
+"""Calls whose waits are measured, and the questions of each."""
 SERVICE_S = 0.02
 DEADLINE_MS = 150
 MUST_HIT = (
@@ -68,18 +78,49 @@ async def _screened(replies: list[str]) -> list[Figure]:
     answers_s: list[float] = []
     async with _service(answers_s) as url:
         answering = [check.guard_ms for check in await _checks(url, replies)]
+        of_clauses_s = answers_s.copy()
+        waits_ms = await _waits(url)
     async with _service(None) as url:
         dead = [check.guard_ms for check in await _checks(url, replies)]
-    ours_ms = [ms - service_s * 1000 for ms, service_s in zip(answering, answers_s, strict=True)]
+    ours_ms = [ms - service_s * 1000 for ms, service_s in zip(answering, of_clauses_s, strict=True)]
     return [
         Figure("a clause by a service that answers in 20 ms p50", percentile(answering, 50), "ms", "", True),
         Figure("a clause by a service that answers in 20 ms p95", percentile(answering, 95), "ms", "", True),
         at_most("of it ours and the loopback's p95", percentile(ours_ms, 95), 5.0, "ms"),
+        Figure("turns of calls by that service", float(len(waits_ms)), "", "", True),
+        Figure("added to the wait for the reply's first audio p50", percentile(waits_ms, 50), "ms", "", True),
+        at_most("added to the wait for the reply's first audio p95", percentile(waits_ms, 95), 5.0, "ms"),
         at_most("a clause while a service is dead p95", percentile(dead, 95), 5.0, "ms"),
         at_most(
             f"clauses of {len(dead)} that waited for the dead service", float(sum(ms > DEADLINE_MS / 2 for ms in dead)), 5.0, ""
         ),
     ]
+
+
+async def _waits(url: str) -> list[float]:
+    """The part of the wait for each turn's first audio that is the guards' own, in ms. Mostly, a reply is checked in the pause in
+    which it is begun."""
+    questions = QUESTIONS[:WAITS_OF]
+    speeches = {text: spoken(text) for text in questions}
+    screened: dict[str, object] = {
+        "plugins": [{"name": "http", "options": {"url": url}, "deadline_ms": DEADLINE_MS, "if_late": "allow"}]
+    }
+    demo = demo_agent_file()
+    agent = {**msgspec.yaml.decode(demo.read_bytes()), "guard": {"output": screened, "input": screened}}
+    waits_ms: list[float] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(shutil.copytree(demo.parent, Path(name) / "agent"))
+        (folder / "agent.yaml").write_bytes(msgspec.yaml.encode(agent))
+        async with running("--config", str(folder / "agent.yaml")) as server:
+            for _ in range(CALLS):
+                async with Caller(server.url) as caller, Dialogue(caller) as dialogue:
+                    await dialogue.wait_greeting()
+                    for question in questions:
+                        (exchange,) = await dialogue.turn(question, speeches[question], RATE_HZ)
+                        if exchange.turn is not None:
+                            wait = exchange.turn["wait"] or []
+                            waits_ms.append(sum(part["duration_ms"] for part in wait if part["part"] == "guard"))
+    return waits_ms
 
 
 @asynccontextmanager
