@@ -17,7 +17,9 @@ SECRET = "north"
 
 
 @asynccontextmanager
-async def turn_process(folder: Path, *options: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, int]]:
+async def turn_process(
+    folder: Path, *options: str, certificate: tuple[Path, Path] | None = None
+) -> AsyncIterator[tuple[asyncio.subprocess.Process, int]]:
     """coturn as its container starts it, with `folder` for what it writes, and its port, once it listens."""
     program("turnserver", "coturn")
     secret = folder / "turn.secret"
@@ -26,6 +28,8 @@ async def turn_process(folder: Path, *options: str) -> AsyncIterator[tuple[async
         reserved.bind(("127.0.0.1", 0))
         port = reserved.getsockname()[1]
     files = {"TURN_SECRET_FILE": secret, "TURN_RUN_FOLDER": folder, "TURN_CONFIGURATION": COTURN / "turnserver.conf"}
+    if certificate is not None:
+        files |= {"TURN_CERTIFICATE": certificate[0], "TURN_KEY": certificate[1]}
     process = await asyncio.create_subprocess_exec(
         *("sh", str(COTURN / "start.sh"), f"--listening-port={port}", "--pidfile=", f"--userdb={folder / 'turndb'}"),
         *("--listening-ip=127.0.0.1", "--relay-ip=127.0.0.1", *options),
@@ -42,10 +46,11 @@ async def turn_process(folder: Path, *options: str) -> AsyncIterator[tuple[async
 
 
 @asynccontextmanager
-async def turn_server(*options: str) -> AsyncIterator[tuple[str, int]]:
-    """Its address and port, once it listens; further `options` go before the configuration."""
+async def turn_server(*options: str, certificate: tuple[Path, Path] | None = None) -> AsyncIterator[tuple[str, int]]:
+    """Its address and port, once it listens; further `options` go before the configuration. With a certificate and its key it
+    speaks TLS on that port, too."""
     with TemporaryDirectory() as folder:
-        async with turn_process(Path(folder), *options) as (_, port):
+        async with turn_process(Path(folder), *options, certificate=certificate) as (_, port):
             yield "127.0.0.1", port
 
 

@@ -1,5 +1,5 @@
-// Makes a call from the page in Chromium, over TURN relays only, and prints the kind of the candidate that carried it and how many
-// transports were offered, as JSON.
+// Makes a call from the page in a Chromium that may send no UDP, and prints the kind of the candidate that carried it, how it
+// reaches the relay, and how many transports were offered, as JSON.
 // node relay.mjs URL
 import { chromium } from 'playwright-core';
 
@@ -8,6 +8,7 @@ const ARGS = [
   '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync', '--use-fake-device-for-media-stream',
   '--autoplay-policy=no-user-gesture-required', '--allow-loopback-in-peer-connection',
+  '--webrtc-ip-handling-policy=disable_non_proxied_udp', '--ignore-certificate-errors',
 ];
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, headless: true, args: ARGS });
@@ -18,7 +19,7 @@ try {
     const Real = globalThis.RTCPeerConnection;
     globalThis.RTCPeerConnection = class extends Real {
       constructor(configuration) {
-        super({ ...configuration, iceTransportPolicy: 'relay' });
+        super(configuration);
         globalThis.peer = this;
       }
     };
@@ -30,7 +31,9 @@ try {
     for (;;) {
       const stats = await globalThis.peer.getStats();
       const pair = [...stats.values()].find((s) => s.type === 'candidate-pair' && s.nominated && s.bytesReceived > 2000);
-      if (pair) return { local: stats.get(pair.localCandidateId).candidateType, received: pair.bytesReceived };
+      if (!pair) continue;
+      const local = stats.get(pair.localCandidateId);
+      return { local: local.candidateType, protocol: local.relayProtocol, received: pair.bytesReceived };
     }
   });
   const transports = await page.evaluate(

@@ -26,7 +26,7 @@ from voiceagent.audio.levels import VoicedTimeline
 from voiceagent.audio.resample import resample
 from voiceagent.client.impairment import ImpairedRelay
 from voiceagent.client.recording import StereoRecording
-from voiceagent.client.signalling import CallOverError, NoServerError, SignallingAnswer, answer_to, hang_up
+from voiceagent.client.signalling import CallOverError, NoServerError, SignallingAnswer, answer_to, hang_up, ice_servers
 from voiceagent.client.socket_connection import PcmEncoder, SocketConnection
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
@@ -89,13 +89,13 @@ class Caller:
         url: str,
         token: str | None = None,
         *,
-        ice_servers: Sequence[RTCIceServer] = (),
+        ice_servers: Sequence[RTCIceServer] | None = None,
         relay: ImpairedRelay | None = None,
         connect_timeout_s: float = 15.0,
         threshold_dbfs: float = -45.0,
     ) -> None:
-        """`url` is the server's, such as http://127.0.0.1:8080. `relay` makes the network bad on purpose. Audio above
-        `threshold_dbfs` counts as voiced."""
+        """`url` is the server's, such as http://127.0.0.1:8080. It names the `ice_servers`, unless they are given. `relay` makes
+        the network bad on purpose. Audio above `threshold_dbfs` counts as voiced."""
         self.url = url.rstrip("/")
         self.location = ""
         """The call's resource on the server."""
@@ -115,7 +115,7 @@ class Caller:
         self._token = token
         self._relay = relay
         self._connect_timeout_s = connect_timeout_s
-        self._ice_servers = list(ice_servers)
+        self._ice_servers = ice_servers
         self._peer: Peer | None = None
         self._socket: SocketConnection | None = None
         self._receiver: AudioReceiver | None = None
@@ -254,7 +254,8 @@ class Caller:
         codec = opus_codec()
         receiver = self._receiver = AudioReceiver(PLAYED_HZ, self._on_frame, payload_type=codec.payloadType)
         self._audio = PacedAudio(self._next_frame, sent=self._on_sent)
-        peer = Peer(self._audio, partial(self._on_rtp, receiver), opus.RTP_CLOCK_HZ, PeerOptions(self._ice_servers))
+        servers = await ice_servers(self.url, self._token) if self._ice_servers is None else self._ice_servers
+        peer = Peer(self._audio, partial(self._on_rtp, receiver), opus.RTP_CLOCK_HZ, PeerOptions(servers))
         self._peer = peer
         peer.on_state = partial(self._on_state, peer)
         offer = await peer.offer([codec], LABEL)

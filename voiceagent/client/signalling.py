@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import aiohttp
+from aiortc import RTCIceServer
 
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
@@ -60,6 +61,17 @@ async def about(url: str, token: str | None) -> JsonObject:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+async def ice_servers(url: str, token: str | None) -> list[RTCIceServer]:
+    """The STUN and TURN servers that the server names, with a credential; none where it does not tell. Raises MediaError when it
+    cannot be reached."""
+    answered = await _request(url, token, "GET", "/v1/voiceagent/ice_servers")
+    try:
+        told: JsonObject = read_struct(answered.body, dict)
+        return [RTCIceServer(**server) for server in told["iceServers"]] if answered.status == 200 else []
+    except (ValueError, KeyError, TypeError):
+        return []
 
 
 async def hang_up(url: str, token: str | None, location: str) -> None:

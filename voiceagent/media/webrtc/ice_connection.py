@@ -9,6 +9,7 @@ import logging
 import socket
 import struct
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -32,6 +33,8 @@ CHECKS_BURST = 200
 less."""
 COMPONENT = 1
 """RTP and RTCP share one."""
+RELAY_S = 1.5
+"""The longest wait for one TURN server, of several."""
 LOOPBACK = "127.0.0.1"
 
 log = logging.getLogger(__name__)
@@ -42,6 +45,12 @@ class GatedConnection(aioice.ice.Connection):
 
     def __init__(self, gate: DatagramGate, ports: MediaPorts, servers: Sequence[RTCIceServer] = ()) -> None:
         super().__init__(ice_controlling=False, **connection_kwargs(list(servers)))
+        self._turn_servers = [
+            kwargs
+            for server in servers
+            for url in ([server.urls] if isinstance(server.urls, str) else server.urls)
+            if "turn_server" in (kwargs := connection_kwargs([replace(server, urls=url)]))
+        ]
         self.gate = gate
         self.is_up = True
         """False once it was closed, or lost the socket that it uses. ICE closes it when the peer's consent ends (RFC 7675)."""
@@ -167,8 +176,8 @@ class GatedConnection(aioice.ice.Connection):
                 for protocol in opened
                 if ipaddress.ip_address(protocol.local_candidate.host).version == 4
             ]
-        if self.turn_server:
-            asking.append(self._ask_turn_server(self.turn_server))
+        if self._turn_servers:
+            asking.append(self._ask_turn_servers())
         if not asking:
             return []
         owner = TaskOwner()
@@ -181,17 +190,17 @@ class GatedConnection(aioice.ice.Connection):
         self._protocols.extend(protocol for _, protocol in found if protocol is not None)
         return [candidate for candidate, _ in found]
 
-    async def _ask_turn_server(self, server: tuple[str, int]) -> tuple[Candidate, StunProtocol | None]:
-        return await aioice.ice.relayed_candidate(
-            component=COMPONENT,
-            hide_related_address=False,
-            protocol_factory=lambda: GatedProtocol(self),
-            turn_server=server,
-            turn_username=self.turn_username,
-            turn_password=self.turn_password,
-            turn_ssl=self.turn_ssl,
-            turn_transport=self.turn_transport,
-        )
+    async def _ask_turn_servers(self) -> tuple[Candidate, StunProtocol | None]:
+        """The relay of the first TURN server that gives one, in their order. Raises ConnectionError when none does."""
+        for server in self._turn_servers:
+            try:
+                async with asyncio.timeout(RELAY_S):
+                    return await aioice.ice.relayed_candidate(
+                        component=COMPONENT, hide_related_address=False, protocol_factory=lambda: GatedProtocol(self), **server
+                    )
+            except (OSError, TimeoutError, stun.TransactionError) as error:
+                log.info("the TURN server at %s:%s gives no relay: %s", *server["turn_server"], error or "no answer")
+        raise ConnectionError("no TURN server gives a relay")
 
 
 class GatedProtocol(StunProtocol):
