@@ -30,7 +30,7 @@ async def look(call: CallContext[Kept]) -> dict[str, object]:
     await asyncio.sleep(1.0)
     return {"looks": call.state.looks, "customer": call.parameters.get("customer", "nobody"), "said": call.said[-1].text}
 '''
-QUESTION, THANKS = "What time is it in Paris?", "Thank you, goodbye."
+QUESTION, GOODBYE = "What time is it in Paris?", "Goodbye."
 SETTINGS = """
 end_call: true
 phrases: {greeting: {text: "This call is recorded.", interruptible: false}, farewell: "Goodbye."}
@@ -60,7 +60,7 @@ async def call(url: str, said: Said, customer: str) -> tuple[list[str], str]:
     async with Caller(url, token=secret) as caller, Dialogue(caller) as dialogue:
         await dialogue.wait_greeting()
         await dialogue.turn(QUESTION, *(await said(QUESTION)))
-        await dialogue.turn(THANKS, *(await said(THANKS)))
+        await dialogue.turn(GOODBYE, *(await said(GOODBYE)))
         await dialogue.wait_event(lambda event: event.type == "voiceagent.call_ended", 0, "the end of the call")
         return await heard_in(dialogue), dialogue.call_end_reason
 

@@ -16,6 +16,7 @@ from voiceagent.json_types import JsonObject
 from voiceagent.latency.spans import LegKind
 from voiceagent.store.database import StoreAddress, StoreError
 from voiceagent.store.waiting_calls import forget_late, keep_calls, read_call, seal, take_call
+from voiceagent.untrusted_json import read_struct
 
 FORGOTTEN_EVERY_S = 30.0
 READERS = 4
@@ -70,8 +71,8 @@ class WaitingCalls:
         try:
             async with self._readers:
                 found = await asyncio.to_thread(ask)
-            return None if found is None else msgspec.json.decode(found, type=WaitingCall)
-        except (StoreError, msgspec.MsgspecError) as error:
+            return None if found is None else read_struct(found, WaitingCall)
+        except (StoreError, ValueError) as error:
             log.error("a call that another server has left cannot be read: %s", error)
             return None
 
