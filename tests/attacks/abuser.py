@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import base64
+import itertools
 import json
 import os
 import sys
@@ -109,25 +111,51 @@ async def small_events(send: Send) -> None:
         await asyncio.sleep(FRAME_S)
 
 
+async def megabytes(send: Send) -> None:
+    """A megabyte a second of valid and invalid events, 50 KB each."""
+    much = "x" * 50_000
+    tools = [{"type": "function", "name": f"tool_{n}", "description": "x" * 1000} for n in range(48)]
+    message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": much}]}
+    events: tuple[dict[str, Any], ...] = (
+        {"type": "session.update", "session": {"type": "realtime", "tools": tools}},
+        {"type": "input_audio_buffer.append", "audio": base64.b64encode(bytes(37_500)).decode()},
+        {"type": "conversation.item.create", "item": message},
+        {"type": "session.update", "session": {"type": "realtime", much: 1}},
+        {"type": "input_audio_buffer.append", "audio": f"%{much}"},
+        {"type": "conversation.item.create", "item": {"type": "nothing", "content": much}},
+        {"type": "nothing", "text": much},
+    )
+    for event in itertools.cycle(events):
+        send(event)
+        await asyncio.sleep(0.05)
+
+
 async def only_listen(_: Send) -> None:
     """What is sent by RTP is the abuse."""
     await asyncio.Event().wait()
 
 
-KINDS: dict[str, tuple[Callable[[], Flood], Callable[[Send], Awaitable[None]]]] = {
+KINDS: dict[str, tuple[Callable[[], Flood] | None, Callable[[Send], Awaitable[None]]]] = {
     "typed messages": (lambda: Flood(1, FRAME_TICKS), typed_messages),
     "tool updates": (lambda: Flood(1, FRAME_TICKS), tool_updates),
     "small events": (lambda: Flood(1, FRAME_TICKS), small_events),
     "fast speech": (lambda: Flood(TIMES_TOO_FAST, FRAME_TICKS), only_listen),
     "packets without audio": (lambda: Flood(TIMES_TOO_FAST, FRAME_TICKS, NO_OPUS), only_listen),
     "timestamp leaps": (lambda: Flood(1, LEAP_TICKS), only_listen),
+    "megabytes": (lambda: Flood(1, FRAME_TICKS), megabytes),
+    "megabytes over a WebSocket": (None, megabytes),
 }
+"""What is sent as audio, and what as events. None: over a WebSocket, without audio."""
 
 
 async def abuse(url: str, key: str, kind: str, found: Abuse, ended: asyncio.Event) -> None:
     """One call after the other; `ended` is set once the first is over."""
     make_track, act = KINDS[kind]
     while True:
+        if make_track is None:
+            if await _one_socket(url, key, act, found):
+                ended.set()
+            continue
         peer = RTCPeerConnection(RTCConfiguration(iceServers=[]))
         peer.addTrack(make_track())
         channel = peer.createDataChannel(LABEL)
@@ -157,39 +185,90 @@ async def _connect(peer: RTCPeerConnection, url: str, key: str) -> bool:
     return True
 
 
-async def _one_call(channel: RTCDataChannel, act: Callable[[Send], Awaitable[None]], found: Abuse) -> None:
-    """Abuse one call until it is ended."""
-    opened, limited, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+class _Limited:
+    """What one call's client is told of its limits."""
 
-    def on_message(text: str) -> None:
+    def __init__(self, found: Abuse) -> None:
+        self.ended = asyncio.Event()
+        self._limited = asyncio.Event()
+        self._found = found
+
+    def on_message(self, text: str) -> None:
         event = json.loads(text)
         if event["type"] == "error" and event["error"]["code"] == "rate_limit_exceeded":
-            limited.set()
+            self._limited.set()
         elif event["type"] == "voiceagent.call_ended":
-            found.ended.append(event["reason"])
-            limited.set()
-            ended.set()
+            self._found.ended.append(event["reason"])
+            self._limited.set()
+            self.ended.set()
+
+    async def during(self, act: Callable[[Send], Awaitable[None]], send: Send) -> None:
+        """Abuse the call until it is ended."""
+        began_s = time.monotonic()
+
+        async def note() -> None:
+            await self._limited.wait()
+            self._found.limited_s.append(time.monotonic() - began_s)
+
+        tasks = [asyncio.ensure_future(act(send)), asyncio.create_task(note())]
+        try:
+            await self.ended.wait()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _one_call(channel: RTCDataChannel, act: Callable[[Send], Awaitable[None]], found: Abuse) -> None:
+    """Abuse one call until it is ended."""
+    opened, limited = asyncio.Event(), _Limited(found)
 
     def send(event: dict[str, Any]) -> None:
         if channel.readyState == "open" and channel.bufferedAmount < MAX_BUFFERED_BYTES:
             channel.send(json.dumps(event))
 
-    async def note() -> None:
-        await limited.wait()
-        found.limited_s.append(time.monotonic() - began_s)
-
-    channel.on("message", on_message)
+    channel.on("message", limited.on_message)
     channel.on("open", opened.set)
-    channel.on("close", ended.set)
+    channel.on("close", limited.ended.set)
     await asyncio.wait_for(opened.wait(), CONNECT_S)
-    began_s = time.monotonic()
-    tasks = [asyncio.ensure_future(act(send)), asyncio.create_task(note())]
-    try:
-        await ended.wait()
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    await limited.during(act, send)
+
+
+async def _one_socket(url: str, key: str, act: Callable[[Send], Awaitable[None]], found: Abuse) -> bool:
+    """Abuse one call over a WebSocket until it is ended. Returns False if it was refused."""
+    limited, headers = _Limited(found), {"Authorization": f"Bearer {key}"}
+    async with aiohttp.ClientSession() as session:
+        try:
+            socket = await session.ws_connect(f"{url}/v1/realtime?voiceagent_events=true", headers=headers, max_msg_size=0)
+        except (aiohttp.WSServerHandshakeError, aiohttp.ClientConnectionError):
+            found.refused += 1
+            await asyncio.sleep(0.2)
+            return False
+        waiting: asyncio.Queue[dict[str, Any]] = asyncio.Queue(20)
+
+        def send(event: dict[str, Any]) -> None:
+            with suppress(asyncio.QueueFull):
+                waiting.put_nowait(event)
+
+        async def write() -> None:
+            with suppress(ConnectionError):
+                while True:
+                    await socket.send_json(await waiting.get())
+
+        async def read() -> None:
+            async for message in socket:
+                limited.on_message(message.data)
+            limited.ended.set()
+
+        tasks = [asyncio.create_task(write()), asyncio.create_task(read())]
+        try:
+            await limited.during(act, send)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await socket.close()  # hang up: a call whose connection is only lost waits to be taken up again
+    return True
 
 
 @asynccontextmanager

@@ -17,11 +17,13 @@ from tests.server_process import ServerProcess, running_server
 
 
 @contextmanager
-def guarded_server(data: Path, *options: str, descriptors: int = 1024, exit_code: int = 0) -> Iterator[ServerProcess]:
-    """A server with a key (`secret`) and so many descriptors, as most systems give a process by default."""
+def guarded_server(
+    data: Path, *options: str, keys: str = "secret", descriptors: int = 1024, exit_code: int = 0
+) -> Iterator[ServerProcess]:
+    """A server with these keys and so many descriptors, as most systems give a process by default."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     before = os.environ.get("VOICEAGENT_KEYS")
-    os.environ["VOICEAGENT_KEYS"] = "secret"
+    os.environ["VOICEAGENT_KEYS"] = keys
     resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, hard))
     server = running_server(data, *options, exit_code=exit_code)
     try:

@@ -33,7 +33,7 @@ def undisturbed(server: ServerProcess) -> Experience:
     return asyncio.run(meet(server.url, calls=CALLS, turns=TURNS))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.startswith("megabytes")])  # see test_floods.py
 async def test_an_abuser_is_limited_and_nobody_else_notices(kind: str, server: ServerProcess, undisturbed: Experience) -> None:
     for _ in range(ROUNDS):
         async with beside(server.url, kind) as abuse:

@@ -27,10 +27,10 @@ admission: {max_calls: 64, per_client: {offers_per_s: 1000, connecting: 64}}
 """
 
 
-async def settled(url: str, process: psutil.Process) -> dict[str, float]:
+async def settled(url: str, process: psutil.Process, key: str = "any") -> dict[str, float]:
     """What the server holds once no call is up."""
     readings: list[dict[str, float]] = []
-    async with aiohttp.ClientSession() as session:
+    async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {key}"}) as session:
         for _ in range(200):
             async with session.get(f"{url}/metrics") as answer:
                 found = dict(re.findall(r"^(voiceagent_\w+) ([\d.]+)$", await answer.text(), re.MULTILINE))
