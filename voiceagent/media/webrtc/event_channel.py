@@ -58,12 +58,13 @@ class EventChannel:
         """Send one event as JSON, or keep it until the channel opens or the peer has read. It is dropped (and counted) when the
         channel is closed, when the peer does not take that much at once, or when too many wait for a channel to open."""
         state = "connecting" if self._channel is None else self._channel.readyState
-        if self._ended or state not in ("connecting", "open") or (state == "connecting" and len(self._out) >= MAX_WAITING):
+        is_gone = state not in ("connecting", "open") or (self._ended and state == "connecting")
+        if is_gone or (state == "connecting" and len(self._out) >= MAX_WAITING):
             self.dropped_out += 1
             self.overflowed_out += self._channel is not None and state == "connecting" and not self._ended
             return
         if self._channel is not None and state == "open":
-            if not self._out and self._channel.bufferedAmount <= SLOW_BYTES:
+            if self._ended or (not self._out and self._channel.bufferedAmount <= SLOW_BYTES):  # at the end, the reason of it
                 self._out.last_id = event.get("event_id")
                 self._send_now(self._channel, encoded(event))
                 return

@@ -1,4 +1,4 @@
-"""The example of an agent in steps, in a whole call: the model has what the step has, and the way is the file's."""
+"""The examples of agents that do a job, in whole calls whose language model a script plays."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Any
 import yaml
 from aiohttp import web
 
-from tests.calls.scripted_model import Message, ScriptedModel
+from tests.calls.scripted_model import Answer, Message, ScriptedModel
 from tests.calls.socket_caller import SocketCaller
 from tests.loopback import on_loopback
 from tests.server_process import ServerProcess, running_server
 
-CLINIC = Path(__file__).parents[2] / "examples" / "clinic"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def reception(messages: list[Message]) -> str | tuple[str, str]:
@@ -41,8 +41,8 @@ def reception(messages: list[Message]) -> str | tuple[str, str]:
 class Asked(ScriptedModel):
     """Remembers the tools that it was offered, too."""
 
-    def __init__(self) -> None:
-        super().__init__(reception)
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer)
         self.tools: list[set[str]] = []
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
@@ -52,12 +52,12 @@ class Asked(ScriptedModel):
 
 
 @asynccontextmanager
-async def clinic(folder: Path, model: Asked) -> AsyncIterator[ServerProcess]:
+async def example(name: str, folder: Path, model: Asked) -> AsyncIterator[ServerProcess]:
     app = web.Application()
     app.router.add_get("/v1/models", model.models)
     app.router.add_post("/v1/chat/completions", model.complete)
     async with on_loopback(app) as url:
-        shutil.copytree(CLINIC, folder, dirs_exist_ok=True)
+        shutil.copytree(EXAMPLES / name, folder, dirs_exist_ok=True)
         agent = yaml.safe_load((folder / "agent.yaml").read_text())
         agent |= {"profile": "embedded", "llm": {"base_url": f"{url}/v1", "model": "m"}}
         (folder / "agent.yaml").write_text(yaml.safe_dump(agent, sort_keys=False))
@@ -73,8 +73,8 @@ async def say(caller: SocketCaller, text: str) -> None:
 
 
 async def test_the_clinic_takes_the_way_that_its_file_says(tmp_path: Path) -> None:
-    model = Asked()
-    async with clinic(tmp_path, model) as server, SocketCaller(server.url) as caller:
+    model = Asked(reception)
+    async with example("clinic", tmp_path, model) as server, SocketCaller(server.url) as caller:
         await say(caller, "Hello?")
         assert model.tools[-1] == {"note", "go_to_step", "end_call"}
         assert "whether they want an appointment" in model.prompts[-1][0]["content"]
@@ -91,3 +91,50 @@ async def test_the_clinic_takes_the_way_that_its_file_says(tmp_path: Path) -> No
         await say(caller, "I want to start over.")
         assert [event["step"] for event in caller.named("voiceagent.step")] == [*steps, "reason"]
         assert "Known so far" not in model.prompts[-1][0]["content"]
+
+
+def order_desk(messages: list[Message]) -> str | tuple[str, str]:
+    """Take the order as it is said."""
+    last = messages[-1]
+    if last["role"] == "tool":
+        found = json.loads(last["content"])
+        return f"Number {found['number']}." if "number" in found else f"That makes {found.get('total', 'nothing')}."
+    calls = {
+        "soup": ("add_dish", {"dish": "soup", "count": 2}),
+        "salad": ("add_dish", {"dish": "salad"}),
+        "off": ("remove_dish", {"dish": "soup"}),
+        "place": ("place_order", {}),
+        "Goodbye": ("end_call", {"reason": "the order is placed"}),
+    }
+    for word, (name, arguments) in calls.items():
+        if word in last["content"]:
+            return name, json.dumps(arguments)
+    return "Yes?"
+
+
+def heard(caller: SocketCaller) -> str:
+    """All that the agent has said."""
+    return " ".join(event["transcript"] for event in caller.named("response.output_audio_transcript.done"))
+
+
+async def test_the_order_desk_keeps_two_callers_orders_apart_and_hangs_up(tmp_path: Path) -> None:
+    model = Asked(order_desk)
+    async with (
+        example("orders", tmp_path, model) as server,
+        SocketCaller(server.url) as ann,
+        SocketCaller(server.url) as bob,
+    ):
+        await asyncio.gather(say(ann, "Two bowls of soup."), say(bob, "A salad."))
+        await asyncio.gather(say(ann, "And a salad."), say(bob, "That is all."))
+        await say(ann, "Take the soup off.")
+        assert "That makes 16.00 euros. That makes 7.00 euros." in heard(ann)
+        for caller in (ann, bob):
+            await say(caller, "Please place the order.")
+            assert "Shall I place the order?" in heard(caller)
+            await say(caller, "Yes, please.")
+        assert ("Number 1." in heard(ann), "Number 2." in heard(bob)) == (True, True)
+        await ann.write("Goodbye.")
+        ended = await ann.wait("voiceagent.call_ended")
+        assert ended["reason"] == "agent_ended"
+        assert "Goodbye." in heard(ann)
+        assert not bob.named("voiceagent.call_ended")
