@@ -17,7 +17,8 @@ OF_SCRIPTED_MODELS = (
 )
 """In these the agents name a language model of their own, which a script plays: no vLLM would be asked."""
 OF_NO_MODEL = (
-    *("test_call_command.py", "test_cuts.py", "test_documented_client.py", "test_recorded_browser_calls.py", "test_whep.py"),
+    *("test_call_command.py", "test_client_without_udp.py", "test_cuts.py", "test_documented_client.py"),
+    *("test_recorded_browser_calls.py", "test_restart.py", "test_resume.py", "test_whep.py"),
 )
 """These are about the command line, the network and recordings, whatever model answers. They run with the bundled one."""
 collect_ignore = (*OF_SCRIPTED_MODELS, *OF_NO_MODEL) if PROFILE == NEEDS_VLLM else ()

@@ -75,6 +75,7 @@ async def say(caller: SocketCaller, text: str) -> None:
 async def test_the_clinic_takes_the_way_that_its_file_says(tmp_path: Path) -> None:
     model = Asked(reception)
     async with example("clinic", tmp_path, model) as server, SocketCaller(server.url) as caller:
+        await caller.wait("response.done")  # the greeting
         await say(caller, "Hello?")
         assert model.tools[-1] == {"note", "go_to_step", "end_call"}
         assert "whether they want an appointment" in model.prompts[-1][0]["content"]
@@ -100,9 +101,9 @@ def order_desk(messages: list[Message]) -> str | tuple[str, str]:
         found = json.loads(last["content"])
         return f"Number {found['number']}." if "number" in found else f"That makes {found.get('total', 'nothing')}."
     calls = {
+        "off": ("remove_dish", {"dish": "soup"}),
         "soup": ("add_dish", {"dish": "soup", "count": 2}),
         "salad": ("add_dish", {"dish": "salad"}),
-        "off": ("remove_dish", {"dish": "soup"}),
         "place": ("place_order", {}),
         "Goodbye": ("end_call", {"reason": "the order is placed"}),
     }
@@ -124,6 +125,7 @@ async def test_the_order_desk_keeps_two_callers_orders_apart_and_hangs_up(tmp_pa
         SocketCaller(server.url) as ann,
         SocketCaller(server.url) as bob,
     ):
+        await asyncio.gather(ann.wait("response.done"), bob.wait("response.done"))  # the greeting
         await asyncio.gather(say(ann, "Two bowls of soup."), say(bob, "A salad."))
         await asyncio.gather(say(ann, "And a salad."), say(bob, "That is all."))
         await say(ann, "Take the soup off.")
