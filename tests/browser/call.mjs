@@ -26,7 +26,9 @@ try {
       analyser.getFloatTimeDomainData(samples);
       window.levels.push([performance.now(), Math.sqrt(samples.reduce((sum, x) => sum + x * x, 0) / samples.length)]);
       if (document.querySelector('.caller .unstable')?.textContent) window.partials += 1;
-      if (document.querySelector('#transcript s')) window.cutAt ??= performance.now();
+      const replies = document.querySelectorAll('.agent').length;
+      if (document.querySelector('#transcript s')) window.cutAt ??= (window.repliesThen = replies, performance.now());
+      if (replies > window.repliesThen) window.nextAt ??= performance.now();
     }, 10);
   });
   await page.waitForFunction(() => document.querySelectorAll('#transcript s').length === 2);
@@ -40,6 +42,7 @@ try {
     partials: window.partials,
     levels: window.levels,
     cutAt: window.cutAt,
+    nextAt: window.nextAt, // the next reply is on the page
   }));
   await page.click('#call');
   await page.waitForFunction(() => document.body.dataset.state !== 'live');
