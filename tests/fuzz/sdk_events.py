@@ -14,6 +14,7 @@ from unittest.mock import patch
 
 import numpy as np
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from openai.types.realtime import RealtimeClientEvent
 from pydantic import TypeAdapter
 
@@ -34,6 +35,8 @@ from voiceagent.realtime import event_allowance
 from voiceagent.realtime.openai_realtime import appended_audio
 from voiceagent.resources import default_budgets_file
 from voiceagent.settings.agent import AgentConfig, PhraseSettings
+from voiceagent.stt.engine import StreamOptions
+from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
@@ -147,6 +150,18 @@ class BriefSession(SecondSession):
         yield GeneratedText("Why not?")
 
 
+class BriefEar(IdleEngine):
+    """Hears a word in everything."""
+
+    max_audio_s = 30.0
+    stream = StreamOptions()
+    dropped_partials = 0
+
+    async def transcribe(self, audio: NDArray[np.float32], **_: Any) -> Hypothesis:
+        await asyncio.sleep(0)
+        return Hypothesis((RecognisedWord("Hello.", 0.0, 0.3, 1.0),), 0.0, 0.0, 1.0)
+
+
 class BriefVoice(IdleEngine):
     """Says anything in 40 ms."""
 
@@ -165,6 +180,8 @@ class Wire:
         self.arrived = asyncio.Event()
         self._rules = ProtocolRules()
         self.error: AssertionError | None = None
+        self.closed: tuple[int, str] | None = None
+        """How the server closed it."""
 
     async def send(self, message: str) -> None:
         event = json.loads(message)
@@ -176,6 +193,7 @@ class Wire:
         self.arrived.set()
 
     async def close(self, code: int, reason: str) -> None:
+        self.closed = code, reason
         self.arrived.set()
 
 
@@ -197,7 +215,7 @@ class SdkEvents(Target):
 
     async def open(self) -> None:
         self._limits.start()
-        engine = cast(Any, IdleEngine())
+        engine = cast(Any, BriefEar())
         voice = cast(Any, BriefVoice())
         self._parts = AgentParts(
             AgentConfig(profile="embedded", phrases=PhraseSettings(greeting="")),
@@ -258,7 +276,8 @@ class SdkEvents(Target):
                     self._wire.arrived.clear()
                     await self._wire.arrived.wait()
         except TimeoutError as error:
-            raise Finding(problem) from error
+            over = self._running is not None and self._running.done()
+            raise Finding(f"{problem}{f'; the call is over ({self._wire.closed})' if over else ''}") from error
 
     def _note(self, event: dict[str, Any]) -> None:
         if event["type"] == "error" and not (event["error"]["code"] and event["error"]["message"]):
