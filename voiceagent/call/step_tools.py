@@ -28,8 +28,7 @@ class NoteTool(SchemaTool):
 
     @override
     async def run(self, given: dict[str, object], scope: RunScope) -> object:
-        missing = [name for name in self.parameters["properties"] if name not in given]
-        return {"noted": given, **({"not_told_now": missing} if missing else {})}
+        return {"noted": given}
 
 
 class GoToTool(SchemaTool):
@@ -62,6 +61,11 @@ class AgentStepTools(StepTools):
     def every(self) -> tuple[Tool, ...]:
         """All of them: the same name may stand for several."""
         return tuple(tool for tools in self._of.values() for tool in tools)
+
+    @property
+    @override
+    def names(self) -> frozenset[str]:
+        return frozenset(tool.name for tool in self.every)
 
     @override
     def has(self, step: str, tool: str) -> bool:

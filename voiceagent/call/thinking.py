@@ -273,7 +273,7 @@ class Thinking:
         self._tasks.start(EFFECTS if has_effects else lookup_owner(action.reply_id, action.call_id), self._run_tool(action))
 
     async def _run_tool(self, action: act.RunTool) -> None:
-        context = self._contexts.of(action.reply_id, action.call_id)
+        context = self._contexts.of(action.name, action.reply_id, action.call_id)
         output, ok = await self._tool_output(action.call_id, action.name, action.arguments, context)
         self._post(ev.ToolFinished(self._clock.now_ms(), action.reply_id, action.call_id, output, ok))
 
@@ -286,12 +286,12 @@ class Thinking:
         self._tasks.cancel(_speculative_task(speculative_id))
 
     async def _run_speculatively(self, action: act.RunSpeculativeTool) -> None:
-        context = self._contexts.of(-1, "", action.speculative_id)
+        context = self._contexts.of(action.name, -1, "", action.speculative_id)
         output, ok = await self._tool_output("", action.name, action.arguments, context)
         self._post(ev.SpeculativeToolFinished(self._clock.now_ms(), action.speculative_id, output, ok))
 
     async def _tool_output(self, call_id: str, name: str, arguments: str, context: CallContext[object]) -> tuple[str, bool]:
         """Returns a tool's answer to the model, and true when it succeeded."""
         outcome = await self._tools.run(call_id, name, arguments, self._tool_timeout_s, context)
-        self._contexts.ended(outcome.orders if name in self._tools.agents.names else {})
+        self._contexts.ended(name, outcome.orders if name in self._tools.agents.names else {})
         return self._wording.take_marks(outcome.output), outcome.ok

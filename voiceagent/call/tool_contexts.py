@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 TOOL_LINES = "tool lines"
 MAX_STATE_BYTES = 65_536
 TRANSFER = "transfer"
+NO_EFFECT = 'A tool with effect="none" may run before its turn is over, so it neither transfers nor ends the call.'
 NOBODY = "The caller cannot be transferred to {to}; {known}."
 
 
@@ -51,9 +52,9 @@ class ToolContexts:
         self._written = msgspec.json.encode(self._kept)
         self._loop = asyncio.get_running_loop()
 
-    def of(self, reply_id: int, call_id: str, speculative_id: int = -1) -> CallContext[object]:
-        """The context of a run. `call_id` is the model's request; `speculative_id` names a run that begins before its turn is
-        committed."""
+    def of(self, name: str, reply_id: int, call_id: str, speculative_id: int = -1) -> CallContext[object]:
+        """The context of a run of the tool of this name. `call_id` is the model's request; `speculative_id` names a run that
+        begins before its turn is committed."""
         state = self._state()
         return CallContext(
             call_id=self._scope.call_id,
@@ -66,11 +67,15 @@ class ToolContexts:
             started_at=self._began,
             said=_said(state),
             state=self._kept,
-            requests=_Requests(self, reply_id, call_id, speculative_id),
+            requests=_Requests(self, (reply_id, call_id), speculative_id, has_effect=self._has_effect(name)),
         )
 
-    def ended(self, orders: Mapping[str, object]) -> None:
-        """A run has ended: note what it has changed of the state, and take what its result asks of the call."""
+    def _has_effect(self, name: str) -> bool:
+        return self._tools.policy(name).effect != "none"
+
+    def ended(self, name: str, orders: Mapping[str, object]) -> None:
+        """A run of the tool of this name has ended: note what it has changed of the state, and take what its result asks of the
+        call."""
         try:
             written = msgspec.json.encode(self._kept)
         except (TypeError, ValueError) as error:
@@ -81,6 +86,9 @@ class ToolContexts:
         elif written != self._written:
             self._written = written
             self._scope.post(ev.CallStateKept(self._scope.now_ms(), written.decode()))
+        if orders and not self._has_effect(name):
+            log.warning("call %s: %s", self._scope.call_id, NO_EFFECT)
+            return
         if end := orders.get("end_call"):
             self.post(ev.EndRequested(self._scope.now_ms(), end[:300] if isinstance(end, str) else ""))
         if isinstance(to := orders.get(TRANSFER), str):
@@ -125,19 +133,27 @@ class ToolContexts:
 class _Requests:
     """The requests of one run to its call."""
 
-    def __init__(self, contexts: ToolContexts, reply_id: int, call_id: str, speculative_id: int) -> None:
+    def __init__(self, contexts: ToolContexts, run: tuple[int, str], speculative_id: int, *, has_effect: bool) -> None:
+        """`run` is the reply and the model's request."""
         self._contexts = contexts
-        self._run = (reply_id, call_id)
+        self._run = run
         self._speculative_id = speculative_id
+        self._has_effect = has_effect
 
     def say(self, text: str) -> None:
         self._contexts.say(ev.ProgressMade(self._contexts.now_ms(), *self._run, text, self._speculative_id))
 
     def transfer(self, to: str) -> None:
+        self._require_effect()
         self._contexts.transfer(to)
 
     def end(self, reason: str) -> None:
+        self._require_effect()
         self._contexts.end(reason)
+
+    def _require_effect(self) -> None:
+        if not self._has_effect:
+            raise ToolError(NO_EFFECT)
 
 
 def _kept(fresh: object, left: str) -> object:

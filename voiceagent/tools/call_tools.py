@@ -14,7 +14,7 @@ from voiceagent.errors import ProtocolError
 from voiceagent.json_types import JsonObject
 from voiceagent.tools.call_context import CallContext
 from voiceagent.tools.client_mcp import MAX_SERVERS, Approval, ApprovedTool, ClientMcpServer, read_entry
-from voiceagent.tools.runner import ToolOutcome
+from voiceagent.tools.runner import ToolOutcome, failed
 from voiceagent.tools.schemas import ArgumentSchema, Room, SchemaTool
 from voiceagent.tools.tool import NAME, RunScope, Tool, ToolError, ToolPolicy
 from voiceagent.tools.toolset import ToolSet
@@ -44,6 +44,11 @@ class StepTools:
     def own(self, step: str) -> tuple[Tool, ...]:
         """The tools by which it moves on from a step."""
         return ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all tools by which it moves."""
+        return frozenset()
 
 
 NO_STEPS = StepTools()
@@ -99,7 +104,8 @@ class CallTools:
         room = Room(MAX_CLIENT_PARTS, MAX_CLIENT_BYTES, most)
         for tool in tools:
             one = _Offered(tool, room)
-            if one.name in offered or one.name in self.agents.names or one.name in self._legs:
+            taken = (offered, self.agents.names, self._legs, self._steps.names)
+            if any(one.name in names for names in taken):
                 raise ProtocolError(f"There is a tool {one.name} already; give yours another name.")
             offered[one.name] = one
         return offered
@@ -126,7 +132,7 @@ class CallTools:
 
     def of_server(self, name: str) -> tuple[ClientMcpServer, Tool] | None:
         """The client's MCP server that has the tool, and the tool. None for any other tool."""
-        if name in self.agents.names or name in self._legs or name in self._offered or name in self._of_response:
+        if any(name in names for names in (self.agents.names, self._legs, self._steps.names, self._offered, self._of_response)):
             return None
         return next(((server, tool) for server in self._servers for tool in server.tools if tool.name == name), None)
 
@@ -188,6 +194,8 @@ class CallTools:
         if tool is None and (found := self.of_server(name)) is not None:
             return await self._run_at_server(*found, call_id, arguments, timeout_s)
         if tool is None:
+            if name in self.agents.names and not self._steps.has(self.step, name):
+                return failed(f"The tool {name} cannot be used in this step of the call.")
             return await self.agents.run(name, arguments, timeout_s, call)
         return await self._own_runs.run(_AtTheClient(tool, call_id, self._waiting), arguments, timeout_s)
 

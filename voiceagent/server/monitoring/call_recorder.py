@@ -155,7 +155,7 @@ class CallRecorder(CallObserver):
         reason = self._reason or "failed"
         self._tell([self._events.ended(self._last_ms, reason)])
         for event in self._held:
-            self._keep(event)
+            self._keep(self._redacted(event, only_known=True))
         self._held.clear()
         if self._feed is not None:
             self._feed.end()
@@ -194,8 +194,9 @@ class CallRecorder(CallObserver):
     def _tell(self, events: Sequence[CallEvent]) -> None:
         if not events:
             return
+        events = [self._redacted(event) for event in events]
         if self._feed is not None:
-            self._feed.publish([self._redacted(event) for event in events])
+            self._feed.publish(events)
         if not self._records.is_on:
             return
         for event in events:
@@ -211,14 +212,18 @@ class CallRecorder(CallObserver):
                 self._held.append(event)
 
     def _keep(self, event: CallEvent) -> None:
-        line = self._redacted(event).line(words=self._records.settings.keep != "facts")
+        line = event.line(words=self._records.settings.keep != "facts")
         self._records.writer.put(EVENTS, keep_event(self._record.call_id, event.number, line))
 
-    def _redacted(self, event: CallEvent) -> CallEvent:
+    def _redacted(self, event: CallEvent, *, only_known: bool = False) -> CallEvent:
+        """The event without personal data. `only_known`: it was masked before, and tools have got more values since."""
         if self._redactor is None:
             return event
-        masked = {name: self._redactor.masked(value) if name in WORDS else value for name, value in event.fields.items()}
-        return replace(event, fields=masked)
+        mask = self._redactor.mask_known if only_known else self._redactor.mask
+        fields = {
+            name: mask(value) if name in WORDS and isinstance(value, str) else value for name, value in event.fields.items()
+        }
+        return replace(event, fields=fields)
 
 
 def new_record(call_id: str, leg: str, agent: str, profile: str, records: CallRecords) -> CallRecord:
