@@ -22,7 +22,7 @@ from voiceagent.settings_file import did_you_mean
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 DEBUG_VARIABLE = "VOICEAGENT_DEBUG"
-COMMANDS = ("serve", "agent", "keys", "call", "dial", "report", "calls", "replay", "bench", "plan", "models", "doctor")
+COMMANDS = ("serve", "agent", "keys", "call", "dial", "report", "analyze", "calls", "replay", "bench", "plan", "models", "doctor")
 """Each command is the function of that name in the module of that name, in the order of `--help`."""
 
 

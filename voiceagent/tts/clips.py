@@ -5,22 +5,19 @@ whole recording again."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import av
-import av.error
 import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.audio.resample import resample
+from voiceagent.audio.wav_file import as_int16, opened_wav
 from voiceagent.conversation.clauses import split_clauses
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.errors import ConfigError
 from voiceagent.turn_taking.languages import language
 
-RATES_HZ = (1_000, 384_000)
 QUIETEST = 0.001
 """A recording whose loudest sample is below it (-60 dBFS) is silence."""
 CANCELLED = 0.4
@@ -28,49 +25,23 @@ CANCELLED = 0.4
 
 
 def read_wav(file: Path, rate_hz: int, longest_s: float) -> NDArray[np.int16]:
-    """A WAV file as mono int16 at that rate, shape (samples,). FFmpeg reads it: PCM of 8 to 32 bits, floating point, µ-law and
-    A-law, also in the extensible form. A header may name no length or a wrong one, as in a stream or a file that was cut off:
-    then the audio that is there is played. Raises ConfigError, in one line, for a file that cannot be read or played, is
-    longer, or holds nothing that can be heard."""
-    try:
-        with file.open("rb") as opened, av.open(opened, mode="r", format="wav") as container:
-            channels, from_hz = _decoded(container, file, longest_s)
-    except OSError as error:
-        raise ConfigError(f"{file}: cannot be read ({error.strerror}); name a WAV file") from error
-    except (av.error.FFmpegError, IndexError, ValueError) as error:
-        why = "it is empty" if not file.stat().st_size else getattr(error, "strerror", "") or "no sound in it"
-        raise ConfigError(f"{file}: is no WAV file that can be played ({why}); expected PCM, such as 16 bits") from error
+    """A WAV file as mono int16 at that rate, shape (samples,). Raises ConfigError, in one line, for a file that cannot be read or
+    played, is longer, or holds nothing that can be heard."""
+    pieces: list[NDArray[np.float32]] = []
+    samples = 0
+    with opened_wav(file) as (read, count, from_hz):
+        for piece in read:
+            samples += len(piece)
+            if samples > longest_s * from_hz:
+                raise ConfigError(f"{file}: is longer than {longest_s:g} s; expected a phrase")
+            pieces.append(piece)
+    channels = np.concatenate([np.zeros((0, count), np.float32), *pieces])
     if not channels.size:
         raise ConfigError(f"{file}: holds no audio; record it again")
     mono = _mixed(channels)
     if np.abs(mono - mono.mean()).max() < QUIETEST:
         raise ConfigError(f"{file}: holds no sound, only {len(mono) / from_hz:.1f} s of silence; record it again")
-    return resample(np.clip(np.rint(mono * 32_768.0), -32_768, 32_767).astype(np.int16), from_hz, rate_hz)
-
-
-def _decoded(container: av.container.InputContainer, file: Path, longest_s: float) -> tuple[NDArray[np.float32], int]:
-    """The samples in -1..1, shape (samples, channels), and their rate."""
-    stream = container.streams.audio[0]
-    if not RATES_HZ[0] <= stream.rate <= RATES_HZ[1]:
-        raise ConfigError(f"{file}: has {stream.rate} samples a second; expected {RATES_HZ[0]} to {RATES_HZ[1]}")
-    pieces = [np.zeros((0, stream.channels), np.float32)]
-    samples = 0
-    with suppress(av.error.InvalidDataError):  # a last sample that was cut
-        for frame in container.decode(stream):
-            samples += frame.samples
-            if samples > longest_s * stream.rate:
-                raise ConfigError(f"{file}: is longer than {longest_s:g} s; expected a phrase")
-            pieces.append(_scaled(frame.to_ndarray()).reshape(-1, stream.channels))
-    return np.concatenate(pieces), stream.rate
-
-
-def _scaled(samples: NDArray[np.generic]) -> NDArray[np.float32]:
-    values: NDArray[np.float32] = samples.astype(np.float32)
-    if samples.dtype.kind == "f":
-        return np.nan_to_num(values, nan=0.0, posinf=1.0, neginf=-1.0)
-    if samples.dtype.kind == "u":  # 8 bits have no sign: silence is 128
-        return values / np.float32(128) - np.float32(1)
-    return values / np.float32(2.0 ** (8 * samples.dtype.itemsize - 1))
+    return resample(as_int16(mono), from_hz, rate_hz)
 
 
 def _mixed(channels: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -121,6 +121,14 @@ _WITH_IMAGE = (1 + IMAGE * np.resize([1, -1], CONTEXT_SAMPLES + WINDOW_SAMPLES))
 """Audio times this is the audio and its image, because every other sample's sign mirrors the spectrum about 4 kHz."""
 
 
+def speech_probabilities(pcm: NDArray[np.int16]) -> NDArray[np.float32]:
+    """The probability that each whole window of 32 ms is speech, of a recording: mono 16 kHz, shape (samples,). Raises
+    ModelError."""
+    silero = SileroStream()
+    windows = pcm[: len(pcm) // WINDOW_SAMPLES * WINDOW_SAMPLES].astype(np.float32).reshape(-1, WINDOW_SAMPLES) * _SCALE
+    return np.array([silero.probability(window) for window in windows * _WITH_IMAGE[:WINDOW_SAMPLES]], np.float32)
+
+
 @dataclass(frozen=True, slots=True)
 class DetectorOptions:
     """Thresholds of the detector."""

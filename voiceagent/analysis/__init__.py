@@ -1,0 +1,1 @@
+"""A recording of a call, measured."""
