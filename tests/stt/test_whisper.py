@@ -19,11 +19,12 @@ from tests.speech import frames, noise, said, silence
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.models.registry import profile, resolve
 from voiceagent.resources import bundled_models_dir
-from voiceagent.stt.decoder import heard_language
+from voiceagent.stt.decoder import heard_language, leading_text
 from voiceagent.stt.hypothesis import DecodeWindow, Hypothesis, RecognisedWord
 from voiceagent.stt.short_whisper import ShortWhisper
 from voiceagent.stt.stream import UtteranceTranscriber
 from voiceagent.stt.whisper import WhisperEngine, create
+from voiceagent.turn_taking.patience import ExpectedValue
 
 SENTENCE = "What time is it in Paris?"
 
@@ -292,3 +293,8 @@ def test_padding_of_silence_is_what_digital_silence_behind_the_audio_would_be() 
 )
 def test_an_utterance_is_taken_for_one_of_the_agents_languages(chances: dict[str, float], likely: str, heard: str) -> None:
     assert heard_language(chances, ("de", "en"), likely) == heard
+
+
+def test_a_hint_leads_in_place_of_digits_and_choices() -> None:
+    assert leading_text(ExpectedValue(digits=True, choices=("small",))) == "Four. Seven. One. Nine. Three. Small."
+    assert leading_text(ExpectedValue(digits=True, hint="Null eins sieben.")) == "Null eins sieben."

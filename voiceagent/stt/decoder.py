@@ -4,7 +4,8 @@ further in a batch than alone, and its text is the same.
 
 Leads a recogniser to the value that the caller was asked for: digits, or one of a few choices. Whisper goes on in the manner
 of its prompt: behind number words it hears "seven" where it otherwise hears a name or "bye". Measured on people in English
-(bench/results/people_recogniser.md). In other languages there was no speech to measure with, so they are not led. Pure."""
+(bench/results/people_recogniser.md). In other languages there was no speech to measure with, so they are led by a hint alone.
+Pure."""
 
 from __future__ import annotations
 
@@ -53,7 +54,10 @@ SHORT_WORDS = 3
 
 
 def leading_text(value: ExpectedValue) -> str:
-    """A text that the model is given as said before: values, each as a sentence of its own."""
+    """A text that the model is given as said before: the value's hint, or values, each as a sentence of its own. All that leads
+    the recogniser at a moment is put together here."""
+    if value.hint:
+        return value.hint
     numbers = {number: word for word, number in language(LANGUAGE).numbers.items()}
     values = [*(numbers[digit] for digit in LEADING_DIGITS if value.digits), *value.choices]
     return " ".join(f"{one[:1].upper()}{one[1:]}." for one in values)
@@ -64,9 +68,9 @@ def is_short(text: str) -> bool:
     return len(text.split()) <= SHORT_WORDS
 
 
-def is_value(text: str, value: ExpectedValue) -> bool:
-    """True when the text is such a value and nothing else."""
-    return value.holds(text, language(LANGUAGE))
+def is_value(text: str, value: ExpectedValue, code: str = LANGUAGE) -> bool:
+    """True when the text is such a value and nothing else, in the language of that code."""
+    return value.holds(text, language(code))
 
 
 SHORTEST_LIMIT_TOKENS = 24
@@ -219,7 +223,9 @@ class BatchDecoder:
         such a value and likelier than the one before."""
         value = windows[0].expected
         asked = [
-            row for row, language in enumerate(languages) if value and language == LANGUAGE and is_short(self._text(results[row]))
+            row
+            for row, language in enumerate(languages)
+            if value and (value.hint or language == LANGUAGE) and is_short(self._text(results[row]))
         ]
         if not asked:
             return
@@ -229,7 +235,7 @@ class BatchDecoder:
         for row in asked:
             is_likelier = _mean_log_probability(led[row]) > _mean_log_probability(results[row])
             has_ended = len(self._text_tokens(led[row])) < MOST_TOKENS
-            if is_likelier and has_ended and is_value(self._text(led[row]), value):
+            if is_likelier and has_ended and is_value(self._text(led[row]), value, languages[row]):
                 results[row] = led[row]
 
     def _text(self, result: GenerationResult) -> str:

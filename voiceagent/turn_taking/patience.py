@@ -142,6 +142,8 @@ class ExpectedValue:
 
     digits: bool = False
     choices: tuple[str, ...] = ()
+    hint: str = ""
+    """Such answers, in the language of the call: they lead the recogniser in place of the digits and the choices."""
 
     def __bool__(self) -> bool:
         return self.digits or bool(self.choices)
