@@ -262,3 +262,39 @@ def test_a_caller_who_speaks_for_minutes_loses_no_stage() -> None:
     partials = (ev.Transcript(1600 + number, 1, "what", "time", 12.0) for number in range(500))
     (report,) = measured(*TURN[:1], *partials, *TURN[2:], ev.Played(3180, 1, 0, 600.0))
     assert {Stage.ENDPOINT, Stage.STT_FINAL, Stage.ANSWER} <= set(report.durations_ms())
+
+
+def test_a_caller_who_spoke_on_right_after_the_reply_began_was_cut_off() -> None:
+    def interrupted(onset_ms: float) -> TurnReport:
+        (report,) = measured(
+            *TURN[:7],
+            ev.ClauseAudio(2580, 1, 0, 3000.0, tuple(ev.SpokenWord("word", at, at + 200) for at in range(0, 3000, 200))),
+            ev.Played(2600, 1, 0, 20.0),
+            ev.SpeechStarted(onset_ms + 100, 2, onset_ms),
+            ev.Transcript(onset_ms + 300, 2, "in Venice please", ""),
+            ev.PlayoutStopped(onset_ms + 310, 1, 0, onset_ms - 2590),
+        )
+        return report
+
+    assert interrupted(3000).facts.cut_off
+    late = interrupted(3700).facts
+    assert late.status == "interrupted"
+    assert not late.cut_off
+
+
+def test_the_counts_of_a_turn_are_its_own() -> None:
+    (first,) = measured(*TURN, ev.Played(3180, 1, 0, 600.0))
+    assert first.facts.status == "completed"
+    assert first.facts.version
+    (report,) = measured(
+        *TURN[:4],
+        ev.ToolCallRequested(2550, 1, "t1", "clock", "{}"),
+        ev.GenerationDone(2551, 1, prompt_tokens=100, tokens=8),
+        ev.ToolFinished(2560, 1, "t1", "noon", ok=False),
+        ev.TextDelta(2570, 1, "It is noon."),
+        ev.GenerationDone(2571, 1, prompt_tokens=120, tokens=5),
+        ev.ClauseAudio(2580, 1, 0, 600.0, WORDS),
+        ev.Played(3180, 1, 0, 600.0),
+    )
+    facts = report.facts
+    assert (facts.prompt_tokens, facts.tokens, facts.tools, facts.tools_failed) == (220, 13, 1, 1)

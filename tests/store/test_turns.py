@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from voiceagent.latency.spans import Contribution, LegKind, Span, Stage, TurnReport, Wait, WaitCause
+from voiceagent.latency.spans import Contribution, LegKind, Span, Stage, TurnFacts, TurnReport, Wait, WaitCause
 from voiceagent.store.database import StoreAddress, StoreError, local_store
-from voiceagent.store.schema import reading
+from voiceagent.store.schema import connect, reading
 from voiceagent.store.turns import MAX_TURNS, TurnStore, read_turns
 from voiceagent.store.writer import StoreWriter
 
@@ -65,7 +65,19 @@ def test_the_store_holds_times_of_turns_and_no_words(tmp_path: Path) -> None:
     with reading(local_store(tmp_path)) as database:
         columns = [row[1] for row in database.execute("PRAGMA table_info(voiceagent_turns)")]
         ((spans,),) = database.execute("SELECT spans FROM voiceagent_turns")
-    assert columns == ["id", "call_id", "turn", "at", "profile", "voice_to_voice_ms", "barge_in_stop_ms", "spans", "leg", "wait"]
+    assert columns == [
+        "id",
+        "call_id",
+        "turn",
+        "at",
+        "profile",
+        "voice_to_voice_ms",
+        "barge_in_stop_ms",
+        "spans",
+        "leg",
+        "wait",
+        "facts",
+    ]
     assert spans == '[["vad", 10.25, 3.5], ["tool", 20, 9]]'
 
 
@@ -73,3 +85,25 @@ def test_what_a_caller_waited_for_is_read_back(address: StoreAddress) -> None:
     wait = Wait(1000.5, (Contribution(WaitCause.ENDPOINT, 0.0, 200.25), Contribution(WaitCause.TOOL, 200.25, 500.25)), typed=True)
     stored(address, replace(turn(1), wait=wait))
     assert read_turns(address) == (replace(turn(1), wait=wait),)
+
+
+def test_the_counts_of_a_turn_are_read_back(address: StoreAddress) -> None:
+    counted = replace(turn(1), facts=TurnFacts("interrupted", True, 900, 20, tools=2, tools_failed=1, discarded=3, version="1.2"))
+    stored(address, counted)
+    assert read_turns(address) == (counted,)
+
+
+def test_turns_of_a_time_are_chosen(address: StoreAddress) -> None:
+    stored(address, *(replace(turn(number), at=number * 10.0) for number in range(1, 6)))
+    assert [t.turn for t in read_turns(address, since=20.0, until=40.0)] == [2, 3]
+
+
+def test_a_store_without_counts_is_read_and_then_has_them(address: StoreAddress) -> None:
+    stored(address, turn(1))
+    database = connect(address, writes=True)
+    database.execute("ALTER TABLE voiceagent_turns DROP COLUMN facts")
+    database.close()
+    assert read_turns(address) == (turn(1),)
+    counted = replace(turn(2), facts=TurnFacts("completed"))
+    stored(address, counted)
+    assert read_turns(address) == (turn(1), counted)

@@ -111,6 +111,32 @@ def split(began_ms: float, heard_ms: float, work: Iterable[WaitInterval]) -> tup
     return tuple(Contribution(part, start_ms - began_ms, end_ms - start_ms) for part, start_ms, end_ms in found)
 
 
+@dataclass(frozen=True, slots=True)
+class Responsible:
+    """The owner of a part of a wait, and the setting that changes it."""
+
+    owner: str
+    """caller, network, machine, model, tool, guard, setting or unexplained."""
+    setting: str
+    """The setting or command that changes it; empty: none does."""
+
+
+RESPONSIBLE = {
+    WaitCause.UPLINK: Responsible("network", ""),
+    WaitCause.VAD: Responsible("machine", "admission.max_calls"),
+    WaitCause.ENDPOINT: Responsible("setting", "turn.manner"),
+    WaitCause.STT_WAIT: Responsible("model", "stt, options.stt"),
+    WaitCause.LLM_TTFT: Responsible("model", "llm, options.llm; shorter instructions"),
+    WaitCause.LLM_WRITING: Responsible("model", "llm, options.llm; replies that begin with a short clause"),
+    WaitCause.GUARD: Responsible("guard", "guard.output, guard.input"),
+    WaitCause.TOOL: Responsible("tool", "the tool itself; turn.filler_after_ms; effect: none, so that it runs ahead"),
+    WaitCause.TTS_FIRST_AUDIO: Responsible("model", "tts, options.tts"),
+    WaitCause.HELD: Responsible("caller", "turn.overlap"),
+    WaitCause.PLAYOUT: Responsible("machine", "admission.max_calls"),
+    WaitCause.OTHER: Responsible("unexplained", ""),
+}
+
+
 # --- the stages of a turn ---------------------------------------------------------------------------------------------
 
 
@@ -182,6 +208,32 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnFacts:
+    """The counts of a turn, and how its reply ended."""
+
+    status: str = ""
+    """`completed`, `interrupted`, `cancelled` or `failed`."""
+    cut_off: bool = False
+    """True if the caller spoke within `CUT_OFF_MS` of the reply's first sound, and the reply gave way: they had probably not
+    finished."""
+    prompt_tokens: int = 0
+    tokens: int = 0
+    tools: int = 0
+    tools_failed: int = 0
+    kept: int = 0
+    """Speculative replies that became the answer."""
+    discarded: int = 0
+    """Speculative replies that did not."""
+    wasted_tokens: int = 0
+    """That the language model generated for those."""
+    version: str = ""
+    """The version of voiceagent that measured the turn."""
+
+
+CUT_OFF_MS = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
 class TurnReport:
     """The times of one turn's stages. Holds times only: no words, no audio."""
 
@@ -201,6 +253,7 @@ class TurnReport:
     """The kind of leg that the call came by."""
     wait: Wait | None = None
     """The caller's wait, from voice to voice or from a typed message on. None when nothing of the reply was heard."""
+    facts: TurnFacts = TurnFacts()
 
     def durations_ms(self) -> dict[Stage, list[float]]:
         """Every measured duration of the turn by stage, including the wholes."""

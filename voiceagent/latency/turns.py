@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
+from voiceagent import __version__
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.silence import SILENCE
-from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport, Wait, WaitCause, WaitInterval, split
+from voiceagent.latency.spans import CUT_OFF_MS, LegKind, Span, Stage, TurnFacts, TurnReport, Wait, WaitCause, WaitInterval, split
 
 _BEGIN_BY_SPEECH = (ev.Endpoint, ev.Transcript, ev.FinalTranscript, ev.TimerFired, ev.PlayoutStopped)
 """The events at which a reply to speech begins: its words are known, they are late, or the reply before it has settled."""
@@ -127,6 +128,36 @@ class InterruptingSpeech:
         return None
 
 
+# --- counts -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Counts:
+    """The counts of everything since the last turn was reported."""
+
+    prompt_tokens: int = 0
+    tokens: int = 0
+    tools: int = 0
+    tools_failed: int = 0
+    kept: int = 0
+    discarded: int = 0
+    wasted_tokens: int = 0
+
+    def add(self, action: act.Action) -> None:
+        match action:
+            case act.ReplyCounted():
+                self.prompt_tokens += action.prompt_tokens
+                self.tokens += action.tokens
+            case act.ToolEnded():
+                self.tools += 1
+                self.tools_failed += not action.ok
+            case act.SpeculationEnded(outcome="kept"):
+                self.kept += 1
+            case act.SpeculationEnded():
+                self.discarded += 1
+                self.wasted_tokens += action.tokens
+
+
 # --- turns ------------------------------------------------------------------------------------------------------------
 
 MAX_SPANS = 200
@@ -191,6 +222,8 @@ class _Replying(_Spans):
     last_played_ms: float | None = None
     wait: Wait | None = None
     barge_in_stop_ms: float | None = None
+    interrupted_ms: float | None = None
+    """The onset of the speech that cancelled it."""
 
 
 class TurnMeter:
@@ -208,6 +241,7 @@ class TurnMeter:
         """Speculative tool calls that run, with their start times."""
         self._work: deque[WaitInterval] = deque(maxlen=MAX_WORK)
         self._pause = _Pause()
+        self._counts = _Counts()
         self._away = False
 
     def observe(self, event: ev.Event, actions: Iterable[act.Action], at: float) -> TurnReport | None:
@@ -359,6 +393,7 @@ class TurnMeter:
 
     def _action(self, action: act.Action, event: ev.Event, asked: Asked | None, at: float) -> TurnReport | None:
         at_ms = event.at_ms
+        self._counts.add(action)
         match action:
             case act.CallerFinal() if self._hearing.endpointed:
                 self._understood(self._hearing, at_ms)
@@ -380,7 +415,8 @@ class TurnMeter:
             case act.PauseReply() | act.ResumeReply() if action.reply_id == self._replying.reply_id:
                 self._hold(self._replying, at_ms, held=isinstance(action, act.PauseReply))
             case act.CancelReply() if action.reply_id == self._replying.reply_id:
-                self._replying.barge_in_stop_ms = self._stop_ms(self._replying, event)
+                self._replying.interrupted_ms = self._speech.onset_ms(event)
+                self._replying.barge_in_stop_ms = self._stop_ms(self._replying)
             case act.ReplyEnded() if action.reply_id == self._replying.reply_id:
                 reply, self._replying = self._replying, _Replying()
                 return self._report(reply, action.status, at) if reply.number else None
@@ -395,9 +431,9 @@ class TurnMeter:
                 self._worked(WaitCause.HELD, max(reply.held_ms, reply.first_audio_ms), at_ms)
             reply.held_ms = None
 
-    def _stop_ms(self, reply: _Replying, event: ev.Event) -> float | None:
+    def _stop_ms(self, reply: _Replying) -> float | None:
         """The time for which the cancelled reply could be heard after the onset of the speech that interrupted it."""
-        onset_ms = self._speech.onset_ms(event)
+        onset_ms = reply.interrupted_ms
         if onset_ms is None or reply.first_played_ms is None or reply.last_played_ms is None:
             return None
         return max(0.0, reply.last_played_ms - max(onset_ms, reply.first_played_ms))
@@ -421,4 +457,13 @@ class TurnMeter:
         whole = wait.duration_ms if wait is not None and not wait.typed else None
         stop = reply.barge_in_stop_ms if status == "interrupted" else None
         spans = tuple(sorted(reply.spans, key=lambda span: span.start_ms))
-        return TurnReport(self._call_id, reply.number, at, self._profile, spans, whole, stop, self._leg, wait)
+        return TurnReport(
+            self._call_id, reply.number, at, self._profile, spans, whole, stop, self._leg, wait, self._facts(reply, status)
+        )
+
+    def _facts(self, reply: _Replying, status: str) -> TurnFacts:
+        counts, self._counts = self._counts, _Counts()
+        onset_ms, first_ms = reply.interrupted_ms, reply.first_played_ms
+        gave_way = status in ("interrupted", "cancelled") and onset_ms is not None and first_ms is not None
+        cut_off = gave_way and onset_ms < first_ms + CUT_OFF_MS  # type: ignore[operator]
+        return TurnFacts(status, cut_off, **asdict(counts), version=__version__)

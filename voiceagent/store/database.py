@@ -109,6 +109,10 @@ class Database(Protocol):
         """True if there is such a table."""
         ...
 
+    def has_column(self, table: str, name: str) -> bool:
+        """True if the table has such a column."""
+        ...
+
     def lock_schema(self) -> None:
         """Let no other server make tables until the transaction ends."""
         ...
@@ -169,6 +173,10 @@ class SqliteDatabase:
     def has_table(self, name: str) -> bool:
         """See `Database`."""
         return bool(self.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)))
+
+    def has_column(self, table: str, name: str) -> bool:
+        """See `Database`."""
+        return bool(self.execute("SELECT 1 FROM pragma_table_info(?) WHERE name = ?", (table, name)))
 
     def lock_schema(self) -> None:
         """See `Database`. The transaction has the file locked."""
@@ -275,6 +283,13 @@ class PostgreSqlDatabase:
         # read from the catalog: a look-up by name, such as to_regclass, may remember that there was none
         query = "SELECT 1 FROM pg_catalog.pg_tables WHERE tablename = ? AND schemaname = ANY (current_schemas(false))"
         return bool(self.execute(query, (name,)))
+
+    def has_column(self, table: str, name: str) -> bool:
+        """See `Database`."""
+        query = """SELECT 1 FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+            WHERE c.relname = ? AND a.attname = ? AND c.relnamespace = ANY (
+            SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = ANY (current_schemas(false)))"""
+        return bool(self.execute(query, (table, name)))
 
     def lock_schema(self) -> None:
         """See `Database`."""

@@ -30,7 +30,8 @@ _TABLES = (
         barge_in_stop_ms DOUBLE PRECISION,
         spans TEXT NOT NULL,
         leg TEXT NOT NULL,
-        wait TEXT NOT NULL
+        wait TEXT NOT NULL,
+        facts TEXT NOT NULL DEFAULT ''
     )""",
     "CREATE INDEX voiceagent_turns_of_a_call ON voiceagent_turns (call_id, turn)",
     """CREATE TABLE voiceagent_calls (
@@ -67,6 +68,8 @@ _LATER_TABLES = {
     )""",
 }
 """Tables that a store of an earlier version lacks. A version that does not know them leaves them alone."""
+_LATER_COLUMNS = {("voiceagent_turns", "facts"): "TEXT NOT NULL DEFAULT ''"}
+"""Columns that it lacks. They come last, and an earlier version that writes a row leaves them at their default."""
 
 
 def connect(address: StoreAddress, *, writes: bool = False, busy_timeout_s: float = BUSY_TIMEOUT_S) -> Database:
@@ -78,7 +81,7 @@ def connect(address: StoreAddress, *, writes: bool = False, busy_timeout_s: floa
             _check_version(database, address)
         elif not writes:
             raise NothingKeptError(f"{address}: nothing is kept there yet; run `voiceagent serve` and make a call")
-        if writes and not all(map(database.has_table, (_VERSION_TABLE, *_LATER_TABLES))):
+        if writes and not _is_complete(database):
             _make_tables(database)
     except BaseException:
         database.close()
@@ -108,6 +111,11 @@ def _opened(address: StoreAddress, *, writes: bool, busy_timeout_s: float) -> Da
     return SqliteDatabase(address.file, writes=writes, busy_timeout_s=busy_timeout_s)
 
 
+def _is_complete(database: Database) -> bool:
+    tables = all(map(database.has_table, (_VERSION_TABLE, *_LATER_TABLES)))
+    return tables and all(database.has_column(*column) for column in _LATER_COLUMNS)
+
+
 def _make_tables(database: Database) -> None:
     with database.transaction():
         database.lock_schema()
@@ -118,6 +126,9 @@ def _make_tables(database: Database) -> None:
         for name, statement in _LATER_TABLES.items():
             if not database.has_table(name):
                 database.execute(statement)
+        for (table, column), kind in _LATER_COLUMNS.items():
+            if not database.has_column(table, column):
+                database.execute(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
 
 
 def _check_version(database: Database, address: StoreAddress) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 
-from voiceagent.latency.spans import Contribution, LegKind, Span, Stage, TurnReport, Wait, WaitCause
+import msgspec
+
+from voiceagent.latency.spans import Contribution, LegKind, Span, Stage, TurnFacts, TurnReport, Wait, WaitCause
 from voiceagent.store.database import Database, Row, StoreAddress, StoreError, Value
 from voiceagent.store.schema import matching, reading, several
 from voiceagent.store.writer import Statement, StoreWriter
 
 MAX_TURNS = 10_000
 LOST = "measured turns"
-_COLUMNS = "call_id, turn, at, profile, voice_to_voice_ms, barge_in_stop_ms, spans, leg, wait"
-_INSERT = f"INSERT INTO voiceagent_turns ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_COLUMNS = "call_id, turn, at, profile, voice_to_voice_ms, barge_in_stop_ms, spans, leg, wait, facts"
+_INSERT = f"INSERT INTO voiceagent_turns ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _PRUNE = "DELETE FROM voiceagent_turns WHERE id <= (SELECT max(id) FROM voiceagent_turns) - ?"
 
 
@@ -29,17 +31,27 @@ class TurnStore:
 
 
 def read_turns(
-    address: StoreAddress, *, last: int = MAX_TURNS, call_id: str = "", profile: str = "", leg: str = ""
+    address: StoreAddress,
+    *,
+    last: int = MAX_TURNS,
+    call_id: str = "",
+    profile: str = "",
+    leg: str = "",
+    since: float | None = None,
+    until: float | None = None,
 ) -> tuple[TurnReport, ...]:
     """The newest `last` turns, oldest first; only those of a call (its id, or the beginning of it), a profile or a leg if one is
-    named. Raises StoreError when the store is missing, corrupt, or of another version, or when several calls begin so."""
+    named, that ended at `since` or later and before `until`, in Unix seconds. Raises StoreError when the store is missing,
+    corrupt, or of another version, or when several calls begin so."""
     with reading(address) as database:
         whole_id = _whole_id(database, call_id) if call_id else ""
-        conditions = {"call_id": whole_id, "profile": profile, "leg": leg}
-        wanted = {column: value for column, value in conditions.items() if value}
-        where = f"WHERE {' AND '.join(f'{column} = ?' for column in wanted)}" if wanted else ""
-        query = f"SELECT {_COLUMNS} FROM voiceagent_turns {where} ORDER BY id DESC LIMIT ?"
-        rows = database.execute(query, (*wanted.values(), last))
+        conditions: dict[str, Value] = {"call_id = ?": whole_id, "profile = ?": profile, "leg = ?": leg}
+        conditions = {condition: value for condition, value in conditions.items() if value}
+        conditions |= {} if since is None else {"at >= ?": since}
+        conditions |= {} if until is None else {"at < ?": until}
+        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+        query = f"SELECT * FROM voiceagent_turns {where} ORDER BY id DESC LIMIT ?"
+        rows = database.execute(query, (*conditions.values(), last))
     try:
         return tuple(_report(row) for row in reversed(rows))
     except (ValueError, KeyError, TypeError) as error:
@@ -58,7 +70,17 @@ def _row(report: TurnReport) -> tuple[Value, ...]:
     spans = json.dumps([[span.stage.value, round(span.start_ms, 2), round(span.duration_ms, 2)] for span in report.spans])
     wait = "" if report.wait is None else _wait_row(report.wait)
     wholes = (_number(report.voice_to_voice_ms), _number(report.barge_in_stop_ms))
-    return (report.call_id, report.turn, report.at, report.profile, *wholes, spans, report.leg.value, wait)
+    return (
+        report.call_id,
+        report.turn,
+        report.at,
+        report.profile,
+        *wholes,
+        spans,
+        report.leg.value,
+        wait,
+        msgspec.json.encode(report.facts).decode(),
+    )
 
 
 def _number(ms: float | None) -> float | None:
@@ -72,7 +94,7 @@ def _wait_row(wait: Wait) -> str:
 
 
 def _report(row: Row) -> TurnReport:
-    call_id, turn, at, profile, voice_to_voice_ms, barge_in_stop_ms, spans, leg, wait = row
+    _, call_id, turn, at, profile, voice_to_voice_ms, barge_in_stop_ms, spans, leg, wait, *later = row
     measured = tuple(Span(Stage(stage), start_ms, duration_ms) for stage, start_ms, duration_ms in json.loads(str(spans)))
     return TurnReport(
         str(call_id),
@@ -84,6 +106,7 @@ def _report(row: Row) -> TurnReport:
         _as_float(barge_in_stop_ms),
         LegKind(str(leg)),
         _wait(str(wait)) if wait else None,
+        msgspec.json.decode(str(later[0]), type=TurnFacts) if later and later[0] else TurnFacts(),
     )
 
 
