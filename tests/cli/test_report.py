@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Outcome
-from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
+from tests.reports.measured import turns
+from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport, WaitCause
 from voiceagent.store.database import local_store
 from voiceagent.store.turns import TurnStore
 from voiceagent.store.writer import StoreWriter
@@ -114,3 +115,53 @@ def test_a_call_is_found_by_the_beginning_of_its_id(voiceagent: Run, measured: C
     outcome = voiceagent("report", "--call", "1")
     assert (outcome.code, outcome.err) == (2, "error: 2 calls begin with '1': rtc_1a, rtc_1b; write more of the id\n")
     assert voiceagent("report", "--call", "3").code == 2
+
+
+def put_turns(found: list[TurnReport], folder: Path) -> None:
+    writer = StoreWriter(local_store(folder))
+    store = TurnStore(writer)
+    for one in found:
+        store.put(one)
+    writer.close()
+
+
+def test_the_stage_that_became_slower_is_named(voiceagent: Run, measured: Callable[..., None], tmp_path: Path) -> None:
+    put_turns(turns(200, 1, at=1000.0), tmp_path)
+    assert voiceagent("report", "--last", "200", "--format", "csv", "--out", str(tmp_path / "before.csv")).code == 0
+    put_turns(turns(200, 2, {WaitCause.LLM_TTFT: 30.0}, at=200_000.0), tmp_path)
+    later = ("--since", "1970-01-02T12:00")
+    found = voiceagent("report", *later, "--compare", str(tmp_path / "before.csv"), "--gate")
+    assert "To blame: llm_ttft" in found.out
+    by_time = json.loads(voiceagent("report", "--compare", "1970-01-02T12:00", "--format", "json").out)
+    assert by_time["to_blame"] == "llm_ttft"
+    assert by_time["turns"] == {"before": 200, "after": 200}
+    same = voiceagent("report", "--until", "1970-01-02T12:00", "--compare", str(tmp_path / "before.csv"), "--gate")
+    assert same.code == 0
+    assert "as long as before" in same.out
+
+
+def test_a_time_is_chosen_and_the_counts_are_told(voiceagent: Run, measured: Callable[..., None], tmp_path: Path) -> None:
+    put_turns([*turns(6, 1, at=1000.0), *turns(4, 2, at=200_000.0)], tmp_path)
+    assert "cpu: 4 turns" in (found := voiceagent("report", "--since", "1970-01-02T12:00").out)
+    assert "4 completed" in found
+    assert "Tokens: 1200 read, 80 written" in found
+    assert "cpu: 10 turns" in voiceagent("report").out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--compare", "before.csv"), "before.csv: cannot be read"),
+        (("--compare", "yesterday"), "'yesterday' is no time"),
+        (("--compare", "1d", "--format", "junit"), "--compare writes text or json"),
+        (("--out", "x.txt"), "--out needs a --format"),
+        (("--format", "csv", "--out", "/nowhere/x.csv"), "name a writable place"),
+    ],
+)
+def test_what_makes_no_sense_is_one_line(
+    voiceagent: Run, measured: Callable[..., None], options: tuple[str, ...], said: str
+) -> None:
+    measured(300)
+    outcome = voiceagent("report", *options)
+    assert outcome.code in (1, 2)
+    assert said in outcome.err
