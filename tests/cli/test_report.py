@@ -145,6 +145,7 @@ def test_a_time_is_chosen_and_the_counts_are_told(voiceagent: Run, measured: Cal
     assert "cpu: 4 turns" in (found := voiceagent("report", "--since", "1970-01-02T12:00").out)
     assert "4 completed" in found
     assert "Tokens: 1200 read, 80 written" in found
+    assert "Steps: slot 4." in found
     assert "cpu: 10 turns" in voiceagent("report").out
 
 

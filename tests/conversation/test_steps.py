@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 from tests.conversation.world import World
 from voiceagent.conversation import actions as act
@@ -139,3 +140,22 @@ def test_an_agent_without_steps_has_none() -> None:
     tool(world, NOTE, {"noted": {"reason": "x"}})
     assert entered(world) == []
     assert instructions(world) == "Be brief."
+
+
+def test_the_prompts_of_a_step_begin_alike_and_a_change_of_the_step_changes_the_first_message() -> None:
+    world = begun()
+    for words in ("Hello.", "I am Ann.", "It hurts."):
+        world.say(words)
+        world.answer("Why do you call?")
+        world.play_all()
+    world.say("An appointment.")
+    tool(world, NOTE, {"noted": {"reason": "appointment"}})
+    world.answer("When?")
+    world.play_all()
+    world.say("Tomorrow.")
+    prompts = [list(action.messages) for action in world.actions if isinstance(action, act.Generate)]
+    for before, after in pairwise(prompts[:4]):
+        assert after[: len(before)] == before
+    assert prompts[4][1 : len(prompts[3])] == prompts[3][1:]
+    assert prompts[4][0] != prompts[3][0]
+    assert prompts[5][: len(prompts[4])] == prompts[4]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
-from voiceagent.conversation.rules import EndpointingRules, Rules
+from voiceagent.conversation.rules import EndpointingRules, Rules, StepRule, ToolRule, TransitionRule
 from voiceagent.latency.spans import LegKind, Stage, TurnReport, WaitCause
 from voiceagent.latency.turns import TurnMeter
 from voiceagent.turn_taking.endpointing import EndpointModel, Prosody
@@ -298,3 +298,25 @@ def test_the_counts_of_a_turn_are_its_own() -> None:
     )
     facts = report.facts
     assert (facts.prompt_tokens, facts.tokens, facts.tools, facts.tools_failed) == (220, 13, 1, 1)
+
+
+def test_a_turn_has_the_step_in_which_its_reply_began() -> None:
+    ways = (TransitionRule("slot", after="clock"),)
+    rules = Rules(language="en", steps={"reason": StepRule(next=ways), "slot": StepRule()}, tools={"clock": ToolRule("none")})
+    meter, state = TurnMeter("call", "embedded"), machine.start(rules)
+    reports = []
+    for event in (
+        ev.CallStarted(0.0),
+        *TURN[:4],
+        ev.ToolCallRequested(2550, 1, "t1", "clock", "{}"),
+        ev.GenerationDone(2551, 1),
+        ev.ToolFinished(2560, 1, "t1", "{}", ok=True),
+        ev.TextDelta(2570, 1, "It is noon."),
+        ev.GenerationDone(2571, 1),
+        ev.ClauseAudio(2580, 1, 0, 600.0, WORDS),
+        ev.Played(3180, 1, 0, 600.0),
+    ):
+        state, actions = machine.step(state, event)
+        reports.append(meter.observe(event, actions, 1000.0))
+    assert state.flow.step == "slot"
+    assert [report.facts.step for report in reports if report is not None] == ["reason"]

@@ -9,7 +9,7 @@ from tests.store.calls import Played, keep_call, talk
 from tests.store.test_event_log import play_call
 from voiceagent.cli.calls import line
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.rules import Rules
+from voiceagent.conversation.rules import Rules, StepRule
 from voiceagent.settings.agent import Keep
 from voiceagent.store.call_events import transcript
 from voiceagent.store.database import local_store
@@ -95,3 +95,10 @@ def test_what_cannot_be_read_is_left_out() -> None:
         '{"type":"new.kind","at_ms":1}',
     )
     assert transcript(damage) == []
+
+
+def test_the_steps_of_the_agent_are_told(tmp_path: Path) -> None:
+    assert (
+        lines(tmp_path, talk(Rules(language="en", steps={"reason": StepRule()}))(interrupted))[0]
+        == "call    the step is reason now"
+    )

@@ -136,6 +136,8 @@ def _tell(group: TurnGroup) -> None:
         told.append(f"{counts.tools} tools, {counts.tools_failed} failed")
     if speculative := counts.speculative_kept + counts.speculative_discarded:
         told.append(f"{counts.speculative_kept} of {speculative} speculative replies kept, {counts.wasted_tokens} tokens wasted")
+    if counts.steps:
+        click.echo(f"Steps: {', '.join(f'{step} {number}' for step, number in counts.steps.items())}.")
     if counts.statuses:
         click.echo(f"Replies: {', '.join(told)}. Tokens: {counts.prompt_tokens} read, {counts.tokens} written.\n")
 

@@ -228,6 +228,8 @@ class TurnFacts:
     """That the language model generated for those."""
     version: str = ""
     """The version of voiceagent that measured the turn."""
+    step: str = ""
+    """The agent's step in which the reply began; empty: the agent has none."""
 
 
 CUT_OFF_MS = 1000.0

@@ -224,6 +224,8 @@ class _Replying(_Spans):
     barge_in_stop_ms: float | None = None
     interrupted_ms: float | None = None
     """The onset of the speech that cancelled it."""
+    step: str = ""
+    """The agent's step in which it was committed."""
 
 
 class TurnMeter:
@@ -243,6 +245,7 @@ class TurnMeter:
         self._pause = _Pause()
         self._counts = _Counts()
         self._away = False
+        self._step = ""
 
     def observe(self, event: ev.Event, actions: Iterable[act.Action], at: float) -> TurnReport | None:
         """Take an event and the actions that it caused; `at` is the wall clock in Unix seconds. Returns the report of the turn
@@ -395,6 +398,8 @@ class TurnMeter:
         at_ms = event.at_ms
         self._counts.add(action)
         match action:
+            case act.StepChanged():
+                self._step = action.step
             case act.CallerFinal() if self._hearing.endpointed:
                 self._understood(self._hearing, at_ms)
             case act.SetEndpointing():
@@ -447,7 +452,7 @@ class TurnMeter:
         self._worked(WaitCause.STT_WAIT, hearing.decided_ms, at_ms)
 
     def _commit(self, reply: _Replying, turn: int, at_ms: float, asked: Asked | None) -> None:
-        reply.number, reply.commit_ms, reply.asked = turn, at_ms, asked
+        reply.number, reply.commit_ms, reply.asked, reply.step = turn, at_ms, asked, self._step
         if asked is not None and not asked.typed:
             reply.spans = self._hearing.spans + reply.spans
         self._hearing = _Hearing()
@@ -466,4 +471,4 @@ class TurnMeter:
         onset_ms, first_ms = reply.interrupted_ms, reply.first_played_ms
         gave_way = status in ("interrupted", "cancelled") and onset_ms is not None and first_ms is not None
         cut_off = gave_way and onset_ms < first_ms + CUT_OFF_MS  # type: ignore[operator]
-        return TurnFacts(status, cut_off, **asdict(counts), version=__version__)
+        return TurnFacts(status, cut_off, **asdict(counts), version=__version__, step=reply.step)

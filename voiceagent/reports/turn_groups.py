@@ -27,6 +27,8 @@ class Counts:
     speculative_discarded: int
     wasted_tokens: int
     versions: tuple[str, ...]
+    steps: dict[str, int]
+    """Turns by the agent's step in which they were answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ class TurnGroup:
             speculative_discarded=sum(fact.discarded for fact in facts),
             wasted_tokens=sum(fact.wasted_tokens for fact in facts),
             versions=tuple(sorted({fact.version for fact in facts if fact.version})),
+            steps=dict(Counter(fact.step for fact in facts if fact.step)),
         )
 
 

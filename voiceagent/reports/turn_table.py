@@ -12,7 +12,7 @@ from voiceagent.errors import ConfigError
 from voiceagent.latency.spans import WHOLES, Stage, TurnReport, WaitCause
 
 FACTS = ("prompt_tokens", "tokens", "tools", "tools_failed", "kept", "discarded", "wasted_tokens")
-NAMES = ("call", "turn", "at", "profile", "leg", "version", "status", "cut_off", "typed")
+NAMES = ("call", "turn", "at", "profile", "leg", "version", "step", "status", "cut_off", "typed")
 PARTS = tuple(stage for stage in Stage if stage not in WHOLES)
 COLUMNS = (
     *NAMES,
@@ -55,7 +55,8 @@ def as_csv(turns: Iterable[TurnReport]) -> str:
         wait = turn.wait.totals_ms() if turn.wait is not None else {}
         facts = turn.facts
         typed = int(turn.wait is not None and turn.wait.typed)
-        names = (turn.call_id, turn.turn, turn.at, turn.profile, turn.leg, facts.version, facts.status, int(facts.cut_off), typed)
+        whose = (turn.call_id, turn.turn, turn.at, turn.profile, turn.leg)
+        names = (*whose, facts.version, facts.step, facts.status, int(facts.cut_off), typed)
         times = (
             *(durations.get(stage) for stage in WHOLES),
             *([getattr(facts, name)] for name in FACTS),

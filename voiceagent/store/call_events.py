@@ -311,6 +311,7 @@ _SAID = {
     "client.changed_instructions": "the client gives new instructions",
     "client.stopped_reply": "the client stops the reply",
     "language.changed": "the language is {language} now",
+    "step.changed": "the step is {step} now",
     "failed": "failed: {code}, {message}",
     "call.ended": "ended: {reason}",
 }
