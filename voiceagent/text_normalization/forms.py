@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from voiceagent.text_normalization import dates, long_numbers, money, names, quantities
 from voiceagent.text_normalization.exactly import address
@@ -12,9 +12,20 @@ from voiceagent.text_normalization.exactly import address
 Form = tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]]
 """The pattern of a form, and the words for a match of it; None: it is something else."""
 
-_EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
+
+def form(pattern: str, say: Callable[[re.Match[str]], str | None]) -> Form:
+    """A form by its pattern."""
+    return re.compile(pattern), say
+
+
+def any_of(words: Iterable[str]) -> str:
+    """A pattern of any of these words, the longest first."""
+    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+
+
+EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
 _ENDS = "com|org|net|io|dev|app|edu|gov|info|biz|ai|tv|me|co|us|uk|ca|de|fr|es|it|nl|pt|eu|ch|at|be|au|in|jp|br|ie|nz|shop"
-_WEB = re.compile(
+WEB = re.compile(
     r"https?://[^\s,;!]*[\w/]|www\.[\w-]+(?:\.[\w-]+)+(?:/[\w/-]*)?"
     rf"|(?:[\w-]+\.){{1,4}}(?:{_ENDS})(?::\d+)?(?:/[\w/.-]*[\w/])?\b(?!\.\w)"
 )
@@ -24,7 +35,7 @@ OPEN = frozenset({quantities.PREFIX, names.PLACE})
 
 def english_forms(*, day_first: bool) -> tuple[tuple[Form, ...], tuple[Form, ...]]:
     """The forms that begin with a digit or a sign, and the forms that begin with a letter."""
-    addresses = ((_EMAIL, _address), (_WEB, _address))
+    addresses = ((EMAIL, _address), (WEB, _address))
     return (*addresses, *_timed(day_first=day_first), *_named_numbers(), *_counted(day_first=day_first)), (
         *addresses,
         *_lettered(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+from collections.abc import Sequence
 
 from num2words import num2words
 
@@ -50,13 +51,13 @@ def year(number: int) -> str:
     return str(num2words(number, to="year"))
 
 
-def by_digits(digits: str) -> str:
+def by_digits(digits: str, names: Sequence[str] = DIGITS) -> str:
     """Digit by digit: six or more in threes, with a breath between them."""
     size = 3 if len(digits) >= 6 else len(digits)
     groups = [digits[at : at + size] for at in range(0, len(digits), max(size, 1))]
     if len(groups) > 1 and len(groups[-1]) == 1:
         groups[-2:] = [groups[-2] + groups[-1]]
-    return ", ".join(" ".join(DIGITS[int(digit)] for digit in group) for group in groups)
+    return ", ".join(" ".join(names[int(digit)] for digit in group) for group in groups)
 
 
 def by_groups(text: str) -> str:

@@ -10,8 +10,10 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from voiceagent.text_normalization.exactly import exactly
-from voiceagent.text_normalization.forms import OPEN, english_forms
+from voiceagent.text_normalization.exactly import ENGLISH
+from voiceagent.text_normalization.forms import OPEN, Form, english_forms
+from voiceagent.text_normalization.language_forms import language_forms
+from voiceagent.text_normalization.languages import WRITTEN_LANGUAGES
 
 IPA_BEGIN, IPA_END = "\ue000", "\ue001"
 """In text to speak, a word between these is phonemes in IPA, with the punctuation after it, for an engine whose `reads_ipa` is
@@ -67,8 +69,24 @@ class SpokenText:
 class Reading:
     """An agent's way to read: its language's forms and its lexicon."""
 
-    def __init__(self, *, language: str = "en", day_first: bool = False, lexicon: Mapping[str, str] | None = None) -> None:
-        self._forms = english_forms(day_first=day_first) if language == "en" else ((), ())
+    def __init__(
+        self,
+        *,
+        language: str = "en",
+        written_forms: bool = True,
+        day_first: bool = False,
+        lexicon: Mapping[str, str] | None = None,
+    ) -> None:
+        """`written_forms`: those of the language are read out, if it has a file; else they are left to the voice. What is marked
+        is said in the language's words either way."""
+        other = language_forms(language) if language in WRITTEN_LANGUAGES else None
+        self._speller = other.speller if other else ENGLISH
+        self._open = other.open if other else OPEN
+        self._forms: tuple[tuple[Form, ...], tuple[Form, ...]] = ((), ())
+        if written_forms and other:
+            self._forms = other.forms
+        elif written_forms and language == "en":
+            self._forms = english_forms(day_first=day_first)
         self._lexicon = {" ".join(word.lower().split()): _ipa(ipa) for word, ipa in (lexicon or {}).items()}
         self._words = _any_of(self._lexicon, re.IGNORECASE)
 
@@ -96,7 +114,7 @@ class Reading:
     def _find(self, text: str, at: int, exact: re.Pattern[str] | None) -> tuple[str, int]:
         """Returns the words for the text at this place, and where that ends; nothing where it is said as it is written."""
         if exact is not None and (match := exact.match(text, at)) and _ends(text, match.end()):
-            return exactly(match.group()), match.end()
+            return self._speller.exactly(match.group()), match.end()
         if self._words is not None and (match := self._words.match(text, at)):
             end = match.end()
             said = self._lexicon.get(match.group().lower(), "")
@@ -107,7 +125,7 @@ class Reading:
         for pattern, say in self._forms[text[at : at + 1].isalpha()]:
             if (match := pattern.match(text, at)) and (words := say(match)):
                 end = match.end()
-                if pattern in OPEN:
+                if pattern in self._open:
                     rest, end = self._find(text, end, exact)
                     if rest:
                         return f"{words} {rest}", end

@@ -13,10 +13,10 @@ class SpeechSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Settings for turning text into speech."""
 
     written_forms: bool = True
-    """True if written forms (money, dates, units …) are read out, if the forms of the agent's language are known (English); else
-    they are left to the voice."""
+    """True if written forms (money, dates, units …) are read out, if those of the language are known; else they are left to the
+    voice."""
     day_first: bool = False
-    """True if 3/4/2026 is the third of April."""
+    """True if 3/4/2026 is the third of April in English, too. In the other languages it always is."""
     code: str | None = None
     """Said in place of the first block of code in an answer; empty: nothing is said. Left out: the line of the agent's
     language."""

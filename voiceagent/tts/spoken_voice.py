@@ -15,8 +15,6 @@ from voiceagent.tts.clips import Clip, load_clips
 from voiceagent.tts.engine import SpeechChunk, TtsEngine, reads_ipa
 from voiceagent.turn_taking.languages import language
 
-READ = "en"
-"""The language whose written forms are known."""
 MOST_VERBATIM = 64
 """The number of strings to be said exactly that a call remembers; the oldest is forgotten."""
 
@@ -49,7 +47,7 @@ class AgentSpeech:
         """Makes a generation's text speakable as it streams in, in the language of that code; empty: the agent's."""
         code = code or self._language
         instead = language(code).sayings.code if self._settings.code is None else self._settings.code
-        return Prose(instead, in_english if self._is_read(code) else as_written)
+        return Prose(instead, in_english if code == "en" and self._settings.written_forms else as_written)
 
     def voice(self, code: str = "") -> SpokenVoice:
         """A voice for a call, in the language of that code; empty: the agent's."""
@@ -60,15 +58,14 @@ class AgentSpeech:
 
     def _reading(self, code: str, ipa: bool) -> Reading:
         """Each reading is made once, because a lexicon may be long."""
-        forms = READ if self._is_read(code) else ""
-        if (forms, ipa) not in self._readings:
-            lexicon = self._settings.lexicon if ipa else {}
-            self._readings[forms, ipa] = Reading(language=forms, day_first=self._settings.day_first, lexicon=lexicon)
-        return self._readings[forms, ipa]
-
-    def _is_read(self, code: str) -> bool:
-        """True when written forms of the language are read out."""
-        return code == READ and self._settings.written_forms
+        if (code, ipa) not in self._readings:
+            self._readings[code, ipa] = Reading(
+                language=code,
+                written_forms=self._settings.written_forms,
+                day_first=self._settings.day_first,
+                lexicon=self._settings.lexicon if ipa else {},
+            )
+        return self._readings[code, ipa]
 
 
 class SpokenVoice:

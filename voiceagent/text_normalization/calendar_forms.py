@@ -1,0 +1,183 @@
+"""Dates and times of day in languages other than English, in words. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from voiceagent.text_normalization.context import words_before
+from voiceagent.text_normalization.forms import Form, any_of, form
+from voiceagent.text_normalization.spoken_numbers import SpokenNumbers
+from voiceagent.text_normalization.written_language import WrittenLanguage
+
+_DASH = r"\s?[-–—]\s?"
+_DAY = r"(?P<day>\d{1,2})(?:er\b|\.?[º°]|\.)?"
+_CLOCK = r"\d{1,2}(?::\d{2}(?::\d{2})?|\s?h\s?\d{2}|\.\d{2})(?!\d)"
+_HALF = r"(?:\s?(?P<half>[aApP])\.?\s?[mM]\b\.?)?"
+
+
+class Calendar:
+    """The dates and times of one language."""
+
+    def __init__(self, language: WrittenLanguage, words: SpokenNumbers) -> None:
+        self._language, self._words = language, words
+        self._months = {name.lower(): at for at, name in enumerate(language.months)}
+        short = {one.lower(): at for at, names in enumerate(language.short_months) for one in names.split("/") if one != "-"}
+        self._months |= {name: at for name, at in short.items() if name not in self._months}
+        self._short_days = {one.lower(): at for at, names in enumerate(language.short_weekdays) for one in names.split("/")}
+        self._weekdays = frozenset(name.lower() for name in language.weekdays) | self._short_days.keys()
+
+    def forms(self) -> tuple[tuple[Form, ...], tuple[Form, ...]]:
+        """The forms that begin with a digit, and those that begin with a letter."""
+        language = self._language
+        full = {name.lower() for name in language.months}
+        months, short = any_of(full), any_of(self._months.keys() - full)
+        of = rf"(?:{language.year_of}l?\s)?" if language.year_of else ""
+        month = rf"(?P<month>(?i:(?:{months})(?!\w)|(?:{short})(?:\.|(?=\s{of}\d{{4}}))))"
+        year = rf"(?:,?\s{of}(?P<year>\d{{4}})(?!\d))?"
+        hours = any_of({name for name in (*language.hour, *language.units["h"], "h", "h.") if name})
+        of_unit = {
+            unit: any_of(sign for sign, name in language.units.items() if name == language.units[unit]) for unit in ("h", "min")
+        }
+        day = any_of(self._short_days)
+        days, links = rf"(?P<first>(?i:{day}))\.?", any_of(language.weekday_links)
+        dotted = (
+            form(
+                r"(?P<from>\d{1,2})\.(?P<from_month>\d{1,2}\.)?\s?[-–—]\s?(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.(?P<year>\d{4})?(?!\d)",
+                self._numeric,
+            ),
+            form(r"(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.(?!\d)", self._numeric),
+        )
+        return (
+            form(r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?:[T\s](?P<clock>\d\d:\d\d)(?::\d\d)?Z?)?(?!\d)", self._numeric),
+            form(
+                r"(?P<day>\d{1,2})(?P<mark>[./-])\s?(?P<month>\d{1,2})(?P=mark)\s?(?P<year>\d{4}|\d{2})(?![\d.-]*\d)",
+                self._numeric,
+            ),
+            *(dotted if language.dotted_dates else ()),
+            form(rf"(?P<from>\d{{1,2}})\.?(?:er)?{_DASH}{_DAY}\s?{of}{month}{year}", self._named),
+            form(rf"{_DAY}\s?{of}{month}{year}", self._named),
+            form(rf"(?P<h>\d{{1,3}})\s?(?:{of_unit['h']})\s?(?P<m>\d{{1,2}})\s?(?:{of_unit['min']})(?!\w)", self._duration),
+            form(
+                rf"(?P<first>{_CLOCK}){_HALF}(?:\s?(?P<suffix>{hours})(?!\w))?(?:{_DASH}(?P<last>{_CLOCK})(?:\s?(?:{hours})(?!\w))?)?",
+                self._clock,
+            ),
+            form(r"(?P<day>\d{1,2})/(?P<month>\d{1,2})(?![/\d])", self._short),
+        ), (
+            form(rf"{days}\s?(?P<link>{links}|[–—])\s?(?P<last>(?i:{day}))(?!\w)\.?", self._weekday_span),
+            form(rf"{days}(?=,?\s\d)", self._weekday),
+            form(rf"(?P<month>(?i:{short}))(?:\.(?=\s{of}\d)|(?=\s{of}\d{{4}}))", self._month),
+        )
+
+    def _duration(self, match: re.Match[str]) -> str:
+        """1 h 30 min."""
+        hours, minutes = (self._words.counted(match[one], self._language.units[unit]) for one, unit in (("h", "h"), ("m", "min")))
+        return f"{hours} {self._language.conjunction} {minutes}"
+
+    def _date(self, match: re.Match[str], month: int) -> str | None:
+        day = int(match["day"])
+        if not (0 <= month < 12 and 1 <= day <= 31):
+            return None
+        language, found = self._language, match.groupdict()
+        of = f" {language.year_of} " if language.year_of else " "
+        name = language.months[month]
+        said = f"{self._day(match, day, name)}{of}{name}"
+        if start := found.get("from"):
+            other = int((found.get("from_month") or "0").rstrip("."))
+            its_month = of + language.months[other - 1] if 0 < other <= 12 else ""
+            said = f"{self._day(match, int(start), name)}{its_month} {language.between} {said}"
+        if year := found.get("year"):
+            said += of + self._words.year(int(year) if len(year) == 4 else 2000 + int(year))
+        return said
+
+    def _day(self, match: re.Match[str], day: int, month: str) -> str:
+        """The day of a date. A German one is an ordinal, which has an ending."""
+        language = self._language
+        if language.dotted_dates:
+            return self._words.ordinal(day, ending=self.ending(match, month))
+        if (
+            day == 1
+            and (language.first_day or not match.group()[len(match["day"]) :][:1].isspace())
+            and re.match(r"\d+(?:er|\.?[º°])", match.group())
+        ):
+            return self._words.ordinal(1)
+        return language.first_day if day == 1 and language.first_day else self._words.cardinal(day)
+
+    def ending(self, match: re.Match[str], noun: str) -> str:
+        """The ending of an ordinal before this noun."""
+        near = [word.lower() for word in words_before(match, 3)]
+        before = next((word for word in near if word not in self._weekdays), "")
+        around = f"{before} {noun.lower()}"
+        return next((ending for pattern, ending in self._language.rank_endings if re.fullmatch(pattern, around)), "")
+
+    def _numeric(self, match: re.Match[str]) -> str | None:
+        """3.5.2026, 03/05/26, 2026-05-03."""
+        said = self._date(match, int(match["month"]) - 1)
+        clock = match.groupdict().get("clock")
+        return f"{said}, {self._time(clock, '', match)}" if said and clock else said
+
+    def _named(self, match: re.Match[str]) -> str | None:
+        """3. Mai 2026, 1er mai, 3 de mayo."""
+        return self._date(match, self._months[match["month"].lower().rstrip(".")])
+
+    def _short(self, match: re.Match[str]) -> str | None:
+        """3/5 where a date is meant."""
+        near = [word.lower() for word in words_before(match)]
+        return self._date(match, int(match["month"]) - 1) if near and near[0] in self._language.before_date else None
+
+    def _month(self, match: re.Match[str]) -> str:
+        return self._language.months[self._months[match["month"].lower()]]
+
+    def _weekday(self, match: re.Match[str]) -> str | None:
+        written = match.group().rstrip(".")
+        if written.islower() and not match.group().endswith("."):
+            return None
+        return self._language.weekdays[self._short_days[written.lower()]]
+
+    def _weekday_span(self, match: re.Match[str]) -> str:
+        first, last = (self._language.weekdays[self._short_days[match[name].lower()]] for name in ("first", "last"))
+        dash = match["link"] in "-–—"
+        link = self._language.weekday_links["-" if dash else match["link"]]
+        prefix, unless = self._language.range_prefix
+        near = [word.lower() for word in words_before(match)]
+        begins = prefix and dash and not (near and near[0] in unless)
+        return f"{prefix} {first} {link} {last}" if begins else f"{first} {link} {last}"
+
+    def _clock(self, match: re.Match[str]) -> str | None:
+        """14:30, 14h30, 14.30 Uhr, 9:00-17:00."""
+        first, last = match["first"], match["last"]
+        near = [word.lower() for word in words_before(match)]
+        timed = match["suffix"] or last or match["half"] or (near and near[0] in self._language.before_clock)
+        if "." in first and not timed:
+            return None
+        said = self._time(first, match["half"] or "", match, hours=bool(match["suffix"]))
+        end = self._time(last, "", match) if last else ""
+        if said is None or end is None:
+            return None
+        return f"{said} {self._language.between} {end}" if end else said
+
+    def _time(self, text: str, half: str, match: re.Match[str], *, hours: bool = False) -> str | None:
+        language, words = self._language, self._words
+        hour, minute, *seconds = (int(part) for part in re.findall(r"\d+", text))
+        if hour > 24 or minute > 59:
+            return None
+        halves = dict(zip("ap", language.halves_of_day, strict=True)) if language.halves_of_day[0] else {}
+        if half.lower() == "p" and not halves and hour < 12:
+            hour += 12
+        spoken = words.agreed(words.cardinal(hour), language.units["h"][0])
+        named = language.hour[hour != 1 and not (language.singular_below_two and hour < 2)]
+        near = [word.lower() for word in words_before(match)]
+        lasting = "h" in text and language.hour[0] != language.minutes and not (near and near[0] in language.before_clock)
+        if not minute:
+            if (halves and half) or (not named and not (hours or hour in (0, 24) or (language.many_hours and hour > 12))):
+                said = spoken
+            else:
+                said = f"{spoken} {named or language.units['h'][hour != 1]}"
+        elif lasting and language.minutes != language.hour[1]:
+            said = f"{spoken} {language.units['h'][hour != 1]} {language.conjunction} {words.cardinal(minute)}"
+        else:
+            link = language.few_minutes if minute < 10 and language.few_minutes else language.minutes
+            link = named if link and link == language.hour[1] else link
+            said = " ".join(part for part in (spoken, link, words.cardinal(minute)) if part)
+        if seconds and seconds[0]:
+            said += f" {language.conjunction} {words.counted(str(seconds[0]), language.units['s'])}"
+        return f"{said} {halves[half.lower()]}" if half and halves else said

@@ -1,0 +1,117 @@
+"""Written forms of Italian."""
+
+from __future__ import annotations
+
+import re
+
+from voiceagent.text_normalization.context import word_set
+from voiceagent.text_normalization.written_language import WrittenLanguage, listed, money, names, said_for
+
+ITALIAN = WrittenLanguage(
+    code="it",
+    spelling="it",
+    comma="virgola",
+    point="punto",
+    minus="meno",
+    plus="più",
+    between="a",
+    per="al",
+    conjunction="e",
+    signs=said_for(
+        """&: e|+: più|=: uguale a|×: per|*: per|÷: diviso|−: meno|<: minore di|>: maggiore di|≤: al massimo|≥: almeno|≈: circa
+        |~: circa|±: più o meno|§: paragrafo|#: numero|@: chiocciola|%: per cento|€: euro"""
+    ),
+    spelled_signs=said_for(
+        """@: chiocciola|.: punto|-: trattino|_: trattino basso|+: più|/: barra|#: cancelletto|&: e|=: uguale|%: per cento
+        |:: due punti|*: asterisco"""
+    ),
+    months=listed("gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre"),
+    short_months=listed("gen/genn feb/febb mar apr mag giu/giugn lug/lugl ago set/sett ott nov dic"),
+    weekdays=listed("lunedì martedì mercoledì giovedì venerdì sabato domenica"),
+    short_weekdays=listed("lun mar mer gio ven sab dom"),
+    weekday_links={"-": "a", "a": "a", "al": "al", "/": "e", "e": "e", "&": "e"},
+    hour=("", ""),
+    minutes="e",
+    units=names(
+        """%: per cento|‰: per mille|°C: grado Celsius, gradi Celsius|°F: grado Fahrenheit, gradi Fahrenheit|°: grado, gradi
+        |km: chilometro, chilometri|m / mt: metro, metri|cm: centimetro, centimetri|mm: millimetro, millimetri
+        |µm: micrometro, micrometri|mi: miglio, miglia|m² / m2 / mq: metro quadrato, metri quadrati
+        |km²: chilometro quadrato, chilometri quadrati|cm²: centimetro quadrato, centimetri quadrati|ha: ettaro, ettari
+        |m³ / m3 / mc: metro cubo, metri cubi|cm³: centimetro cubo, centimetri cubi|kg: chilogrammo, chilogrammi
+        |hg: etto, etti|g / gr: grammo, grammi|mg: milligrammo, milligrammi|µg: microgrammo, microgrammi
+        |t: tonnellata, tonnellate|l / L / lt: litro, litri|ml / mL: millilitro, millilitri|cl: centilitro, centilitri
+        |dl: decilitro, decilitri|kWh: chilowattora|kW: chilowatt|MW: megawatt|W: watt|V: volt|A: ampere|mAh: milliamperora
+        |CV: cavallo, cavalli|Hz: hertz|kHz: chilohertz|MHz: megahertz|GHz: gigahertz|dB: decibel|hPa: ettopascal|bar: bar
+        |kcal: chilocaloria, chilocalorie|kJ: chilojoule|kB / KB: kilobyte|MB: megabyte|GB: gigabyte|TB: terabyte
+        |Mbit: megabit|Gbit: gigabit|px: pixel|ms: millisecondo, millisecondi|s / sec / sec.: secondo, secondi
+        |min / min.: minuto, minuti|h: ora, ore|gg / gg.: giorno, giorni|pers.: persona, persone|pz / pz.: pezzo, pezzi"""
+    ),
+    currencies=money(
+        """€ EUR euro: euro; centesimo, centesimi|$ US$ USD dollaro dollari: dollaro, dollari; centesimo, centesimi
+        |£ GBP: sterlina, sterline; penny, pence|CHF: franco svizzero, franchi svizzeri; centesimo, centesimi|¥ JPY: yen; sen
+        |PLN zł: zloty; grosz|SEK NOK DKK: corona, corone; öre|CZK: corona, corone; heller|₺ TRY: lira, lire; kuruş
+        |₹ INR: rupia, rupie; paisa|R$ BRL: real; centavo, centavos"""
+    ),
+    scales=names(
+        """mln / Mln / mln.: milione, milioni|mld / Mld / mrd / mld.: miliardo, miliardi|milione / milioni: milione, milioni
+        |miliardo / miliardi: miliardo, miliardi|mila: mila"""
+    ),
+    fractions=(
+        ("mezzo", "mezzi"),
+        *((f"{part}o", f"{part}i") for part in listed("terz quart quint sest settim ottav non decim")),
+    ),
+    mixed_half="{} e mezzo",
+    times=("volta", "volte"),
+    size="per",
+    out_of="su",
+    over="su",
+    short_words=said_for(
+        """es. / ad es.: ad esempio|p. es. / p.es.: per esempio|sig.: signor|sig.ra: signora|sig.na: signorina|sigg.: signori
+        |dott. / dr.: dottor|dott.ssa: dottoressa|prof.: professor|prof.ssa: professoressa|avv.: avvocato|ing.: ingegner
+        |arch.: architetto|geom.: geometra|rag.: ragionier|ecc. / etc.: eccetera|ca. / c.a.: circa|tel.: telefono
+        |p.zza / p.za: piazza|v.le: viale|c.so: corso|max.: massimo|min.: minimo|a.C. / a. C.: avanti Cristo
+        |d.C. / d. C.: dopo Cristo|S.: San|ved.: vedi|cfr.: confronta|incl.: incluso|escl.: escluso|int.: interno
+        |km/h: chilometri all'ora"""
+    ),
+    short_before_number=said_for(
+        """n. / n° / nº / nr. / num.: numero|nn.: numeri|pag. / p.: pagina|pagg. / pp.: pagine|cap.: capitolo|art.: articolo
+        |fig.: figura|vol.: volume|v.: via"""
+    ),
+    labels=word_set(
+        """codice codici pin numero n tel telefono cellulare cell fax interno ordine prenotazione cliente conto carta
+        fattura riferimento rif biglietto ticket tracciamento volo cap iban bic pratica password otp"""
+    ),
+    numbered=word_set(
+        """capitolo tomo parte atto scena libro volume articolo allegato fase titolo sezione tipo livello canto guerra
+        mondiale"""
+    ),
+    century=re.compile(r"secol[oi]|sec\.?"),
+    phones=r"(?:3\d{2}|8\d{2})[ .-]?\d{3}[ .-]?\d{3,4}(?!\d)|3\d{2} \d{2} \d{2} \d{3}(?!\d)",
+    respelled=((r"(milion[ei]|miliard[oi]) e ", r"\1 "),),
+    masculine=((r"^uno$", "un"),),
+    feminine=((r"^uno$", "una"),),
+    feminine_noun=re.compile(
+        r"(?!problema|sistema|programma|tema$|clima$|giorno|grammi).*(?:a|zione|sione|tà)|notte|parte|chiave|ore|volte"
+    ),
+    not_nouns=word_set(
+        """e o a di da in con per su è sono il la le lo i gli del della al alla ma fra tra era sia come più meno ed od fino
+        sarà circa ora"""
+    ),
+    of_many=("di", "di"),
+    first_day="primo",
+    hour_feminine=True,
+    before_clock=word_set("alle dalle ore delle le all'una per"),
+    before_date=word_set("il dal al del lunedì martedì mercoledì giovedì venerdì sabato domenica"),
+    cents="e",
+    rank=r"(?P<f>ª|a)|[°º]|o",
+    rank_feminine=(("o$", "a"),),
+    joined=(
+        (r"\buna (?=[aeiou])", "un'"),
+        (r"\bun (?=z|s[^aeiou\W]|gn|ps)", "uno "),
+        (r"\bal (?=[aeiou])", "all'"),
+        (r"\bal (?=\w+a$|notte)", "alla "),
+    ),
+    range_prefix=("da", word_set("da dal dalle dalla dai dall' tra fra in di e")),
+    copulas=word_set("è il la suo mio"),
+    half_before=((r"ora|giornata|.+a", "mezza"), (r".+o", "mezzo")),
+)

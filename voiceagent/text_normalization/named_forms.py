@@ -1,0 +1,189 @@
+"""Numbers that are names, abbreviations, Roman numerals and addresses in languages other than English, in words. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from voiceagent.text_normalization.context import word_set, words_before
+from voiceagent.text_normalization.exactly import LONGEST, is_word
+from voiceagent.text_normalization.forms import EMAIL, WEB, Form, any_of
+from voiceagent.text_normalization.long_numbers import CARD, CODE, IBAN, IP, VERSION
+from voiceagent.text_normalization.measured_forms import noun_after
+from voiceagent.text_normalization.numerals import roman
+from voiceagent.text_normalization.spoken_numbers import SpokenNumbers
+from voiceagent.text_normalization.written_language import WrittenLanguage
+
+_GAP = r"[\s.\-–/]"
+_TELEPHONE = (
+    r"\+\(?\d[\d\s().\-–/]{5,20}\d(?!\w)"
+    r"|\(\d{2,5}\)[\s.-]?\d{2,9}(?:[\s.-]\d{2,5}){0,4}(?!\w)"
+    rf"|0\d{{1,4}}(?:{_GAP}{{1,3}}\d{{2,9}}){{1,5}}(?!\w)"
+)
+_GROUPS = re.compile(r"\d+(?:-\d+){2,8}(?![\w-])|\d{4}(?: \d{4})+(?!\w)|0\d+-\d+(?![\w-])|\d{5,}-\d+(?![\w-])")
+_LABELLED = re.compile(r"\d{2,12}(?:[ -]\d{2,9}){1,5}(?![\w-])|\d{3,32}(?![\w.,]\d)(?!\w)")
+_POSTCODE = re.compile(r"(?P<digits>\d{4}) ?(?P<letters>[A-Z]{2})(?![\w-])")
+_ROMAN = re.compile(r"(?P<numeral>[IVXLCDM]{1,15})(?P<rank>(?:er|re|e|ème|º|ª|°))?(?P<stop>\.(?=\s+[^\W\d_]|\s*$))?(?![\w'’])")
+_RULERS = word_set(
+    """karl carlos carlo charles carlota philipp philippe felipe filippo filips pius pie pío pio georg george jorge giorgio joris
+    elisabeth élisabeth isabel elisabetta elizabeth heinrich henri enrique enrico hendrik henrique ludwig louis luis luigi
+    lodewijk luís friedrich frédéric federico frederik wilhelm guillaume guillermo guglielmo willem johannes jean juan giovanni
+    joão johan paul pablo paolo paulus paulo alexander alexandre alejandro alessandro franz françois francisco francesco frans
+    napoleon napoléon napoleón napoleone peter pierre pedro pietro leo léon león leone katharina catherine catalina caterina
+    maria marie maría margarethe margrethe margarita margherita alfonso alphonse afonso leopold léopold victor vittorio otto
+    urban nikolaus nicolas nicolás benedikt benoît benedicto benedetto benedictus bento rudolf umberto ferdinand fernando
+    manuel sancho jakob jacques jacobo clemens clément clemente gregor grégoire gregorio viktoria victoria"""
+)
+_QUEENS = word_set(
+    """elisabeth élisabeth isabel elisabetta elizabeth katharina catherine catalina caterina maria marie maría margarethe
+    margrethe margarita margherita viktoria victoria juliana beatrix anna anne"""
+)
+
+
+class Names:
+    """The names of one language that hold numbers, and its abbreviations."""
+
+    def __init__(self, language: WrittenLanguage, words: SpokenNumbers) -> None:
+        self._language, self._words, self._speller = language, words, words.speller
+        self._short = dict(language.short_words)
+        self._numbered = dict(language.short_before_number)
+        telephone = re.compile(f"{_TELEPHONE}|{language.phones}")
+        before_number = re.compile(rf"(?i:{any_of(self._numbered)})(?=\s?\d|\s[IVXLCDM]+(?!\w)|\s[A-Z](?!\w))\s?")
+        short = re.compile(rf"(?i:{any_of(self._short)})(?!\w)")
+        address: tuple[Form, ...] = ((EMAIL, self._address), (WEB, self._address))
+        self.number_names: tuple[Form, ...] = (
+            (CARD, self._groups),
+            (telephone, self._telephone),
+            (_LABELLED, self._labelled),
+            (_GROUPS, self._groups),
+        )
+        self.addresses = address
+        self.ip: tuple[Form, ...] = ((IP, self._address),)
+        self.codes: tuple[Form, ...] = (
+            (VERSION, self._version),
+            (_POSTCODE, self._postcode),
+            (CODE, self._code),
+        )
+        self.letters: tuple[Form, ...] = (
+            (before_number, self._before_number),
+            (short, self._short_word),
+            (re.compile(r"(?P<name>\w+)str\.(?!\w)", re.IGNORECASE), self._street),
+            (IBAN, self._iban),
+            (_ROMAN, self._roman),
+            (CARD, self._groups),
+            (CODE, self._code),
+        )
+        self.open = frozenset({before_number})
+
+    def _address(self, match: re.Match[str]) -> str:
+        return self._speller.address(match.group())
+
+    def _telephone(self, match: re.Match[str]) -> str | None:
+        """A telephone number in the groups in which it is written."""
+        text = match.group()
+        if not 6 <= len(re.sub(r"\D", "", text)) <= 15:
+            return None
+        plus = f"{self._language.spelled_signs['+']} " if text.startswith("+") else ""
+        return plus + self._by_groups(text)
+
+    def _by_groups(self, text: str) -> str:
+        return ", ".join(self._words.grouped(group) for group in re.findall(r"\d+", text))
+
+    def _groups(self, match: re.Match[str]) -> str:
+        """4111 1111 1111 1111, 123-45-6789."""
+        return ", ".join(self._speller.by_digits(group) for group in re.findall(r"\d+", match.group()))
+
+    def _labelled(self, match: re.Match[str]) -> str | None:
+        """Code 482 193, numéro 48271, PIN 0042."""
+        return self._groups(match) if self._is_labelled(match) else None
+
+    def _is_labelled(self, match: re.Match[str]) -> bool:
+        near = [word.lower().rstrip(".") for word in words_before(match, 3)]
+        while near and near[0] in self._language.copulas:
+            near.pop(0)
+        return bool(near) and near[0] in self._language.labels
+
+    def _version(self, match: re.Match[str]) -> str | None:
+        """2.3.1, v2.3."""
+        written = match["number"]
+        if re.fullmatch(r"\d{1,3}(?:\.\d{3}){2,}", written):
+            return None
+        said = f" {self._language.point} ".join(self._words.cardinal(int(part)) for part in written.split("."))
+        return f"version {said}" if match.group()[0] in "vV" and self._language.code == "en" else said
+
+    def _postcode(self, match: re.Match[str]) -> str | None:
+        """1012 AB."""
+        if self._language.code != "nl":
+            return None
+        return f"{self._speller.by_digits(match['digits'])} {self._speller.letters(match['letters'])}"
+
+    def _code(self, match: re.Match[str]) -> str | None:
+        """AB-48271 letter by letter, Covid-19 as a word and a number."""
+        said = []
+        exactly = self._is_labelled(match)
+        for part in re.split(r"[-_/.]", match.group().lstrip("#")):
+            if part.isalpha() and len(part) >= 3 and is_word(part):
+                said.append(part)
+            elif part.isdigit() and len(part) <= 2 and not exactly and not part.startswith("0"):
+                said.append(self._words.cardinal(int(part)))
+            else:
+                said.append(self._speller.spelt(part))
+        return ", ".join(said) if len(match.group()) <= LONGEST else None
+
+    def _iban(self, match: re.Match[str]) -> str | None:
+        """DE89 3704 0044 0532 0130 00."""
+        text = re.sub(r"\s", "", match.group())
+        if sum(letter.isdigit() for letter in text) < 8:
+            return None
+        return ", ".join(self._speller.spelt(text[at : at + 4]) for at in range(0, len(text), 4))
+
+    def _before_number(self, match: re.Match[str]) -> str | None:
+        """Nr. 5, S. 12: the word before the number."""
+        return self._said(match.group().strip(), self._numbered)
+
+    def _said(self, written: str, table: dict[str, str]) -> str | None:
+        if written in table:
+            return table[written]
+        lowered = written[0].lower() + written[1:]
+        if lowered in table:
+            said = table[lowered]
+            return said[0].upper() + said[1:]
+        return None
+
+    def _short_word(self, match: re.Match[str]) -> str | None:
+        """z. B., Dr.; without a full stop only before a name."""
+        written = match.group()
+        title = written[0].isupper() and written.isalpha() and len(written) <= 3
+        if title and not noun_after(match)[:1].isupper():
+            return None
+        return self._said(written, self._short)
+
+    def _street(self, match: re.Match[str]) -> str | None:
+        """Hauptstr."""
+        return f"{match['name']}{self._language.street}" if self._language.street else None
+
+    def _roman(self, match: re.Match[str]) -> str | None:
+        """Ludwig XIV., XIXe siècle, siglo XIX, Kapitel IV."""
+        language, words = self._language, self._words
+        value, numeral = roman(match["numeral"]), match["numeral"]
+        if not value or (len(numeral) == 1 and numeral not in "IVX"):
+            return None
+        near = words_before(match, 2)
+        before, noun = (near[0].lower() if near else ""), noun_after(match)
+        century_before, century_after = (language.century.fullmatch(word.lower()) for word in (before, noun))
+        if (
+            century_after
+            or (match["rank"] and before not in _RULERS)
+            or (match["stop"] and noun[:1].isupper() and before not in _RULERS and not near)
+        ):
+            return words.ordinal(value, feminine=match["rank"] == "ª" or words.is_feminine(noun))
+        if century_before or before in language.numbered:
+            return words.cardinal(value)
+        names = {word.lower() for word in near}
+        ruler = bool(names & _RULERS) and near[0][0].isupper()
+        if not ruler and (len(numeral) == 1 or not (near and near[0][:1].isupper())):
+            return None
+        article = language.ruler_articles[bool(names & _QUEENS)]
+        if value > language.last_ordinal_ruler:
+            return words.cardinal(value)
+        said = words.ordinal(value, feminine=bool(names & _QUEENS))
+        return f"{article} {said.title() if language.dotted_dates else said}" if article else said
