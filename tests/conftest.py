@@ -25,6 +25,7 @@ from voiceagent.server.http.app import Service
 from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.settings.agent import AdmissionSettings
 from voiceagent.telephone.application import TelephonePart
+from voiceagent.telephone.messages import Unanswered
 from voiceagent.telephone.sip.line import SipService
 from voiceagent.telephone.streams.vendors import NO_TELEPHONE, Telephone
 
@@ -72,6 +73,7 @@ def make_service(switchboard: Switchboard, tmp_path: Path) -> MakeService:
         admission: AdmissionSettings | None = None,
         telephone: Telephone = NO_TELEPHONE,
         sip: SipService | None = None,
+        unanswered: Unanswered = lambda facts, reason: None,
         **changes: Any,
     ) -> Service:
         metrics = Metrics()
@@ -84,7 +86,7 @@ def make_service(switchboard: Switchboard, tmp_path: Path) -> MakeService:
             "limits": limits,
             "metrics": metrics,
             "admission": Admission(admission or AdmissionSettings(), metrics),
-            "parts": (TelephonePart(telephone, sip),),
+            "parts": (TelephonePart(telephone, sip, unanswered),),
             "web_folder": folder,
         }
         return Service(**{**settings, **changes})

@@ -153,9 +153,10 @@ class AgentService:
         line = SipService(Trunk.from_settings(sip), ports, check_session=check_session) if sip is not None else None
 
         feeds = CallFeeds(metrics.queue_dropped)
+        results = CallResults(self.agent.telephony.results, os.environ, metrics.queue_dropped)
 
         def load() -> AbstractAsyncContextManager[StartCall]:
-            return self._loaded(tools, metrics, admission, feeds)
+            return self._loaded(tools, metrics, admission, feeds, results)
 
         return Service(
             answer,
@@ -168,7 +169,7 @@ class AgentService:
             self.agent.http.allowed_origins,
             ice,
             parts=(
-                TelephonePart(Telephone.from_settings(self.agent.telephony), line),
+                TelephonePart(Telephone.from_settings(self.agent.telephony), line, results.unanswered),
                 CallEventsPart(feeds, store_address(), metrics.monitors_changed, lambda: metrics.slow_readers.add("monitor")),
                 ChatPart(self.agent.name),
                 WhepPart(answer_listener),
@@ -179,7 +180,9 @@ class AgentService:
         )
 
     @asynccontextmanager
-    async def _loaded(self, tools: ToolSet, metrics: Metrics, admission: Admission, feeds: CallFeeds) -> AsyncIterator[StartCall]:
+    async def _loaded(
+        self, tools: ToolSet, metrics: Metrics, admission: Admission, feeds: CallFeeds, results: CallResults
+    ) -> AsyncIterator[StartCall]:
         """The engines and everything else that calls share, from the start of the server to its end."""
         await asyncio.to_thread(keep_private, data_dir())
         sources = await asyncio.to_thread(
@@ -192,7 +195,6 @@ class AgentService:
         engines = await load_engines(profile_of(self.agent, known), self.agent, known)
         writer = StoreWriter(store_address(), metrics.losses)
         kept = CallRecords(writer, self.agent.records)
-        results = CallResults(self.agent.telephony.results, os.environ, metrics.queue_dropped)
         recordings = Recordings(self.agent.telephony.recording, self.agent.base_dir)
         metrics.llm, metrics.stt, metrics.judges = engines.llm, engines.stt, engines.turn
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from models.train.espeak import Espeak
 from models.train.not_speech import coloured_noise
 from models.train.telephone import telephone_band
 from voiceagent.audio.format import HEARD_HZ
-from voiceagent.audio.tones import Beep, BeepDetector
+from voiceagent.audio.tones import Beep, BeepDetector, FaxTones
 
 KEYS = {"1": (697, 1209), "5": (770, 1336), "9": (852, 1477), "0": (941, 1336), "#": (941, 1477)}
 
@@ -79,3 +81,79 @@ def test_voices_are_no_beep(voice: str) -> None:
     text = "Oh, you do? Moon, noon, hmm, room, two, you, mmm. Hello, who is calling? One moment please, I am coming, thank you."
     for pitch in (10, 50, 80):
         assert not beeps(espeak.say(text, voice, pitch=pitch).resampled(HEARD_HZ) * 0.5)
+
+
+# --- a fax ----------------------------------------------------------------------------------------------------------------
+
+
+def fax_after_s(audio: np.ndarray, shift: int = 0) -> float:
+    """When a fax was found in what a telephone carried; 0: never."""
+    heard = telephone_band(np.concatenate([np.zeros(3200 + shift, np.float32), audio, np.zeros(6400, np.float32)]))
+    pcm = np.round(heard * 32767).astype(np.int16)
+    detector = FaxTones()
+    found = [detector.feed(frame) for frame in pcm[: len(pcm) // 320 * 320].reshape(-1, 320)]
+    return (found.index(True) + 1) * 0.02 - 0.2 if any(found) else 0.0
+
+
+def calling(on_s: float, off_s: float, hz: float, times: int = 3) -> np.ndarray:
+    return np.concatenate([np.concatenate([tone(hz, on_s), np.zeros(int(off_s * HEARD_HZ), np.float32)]) for _ in range(times)])
+
+
+@pytest.mark.parametrize("hz", [1062, 1100, 1138])
+@pytest.mark.parametrize(("on_s", "off_s"), [(0.425, 2.55), (0.5, 3.0), (0.575, 3.45)])
+@pytest.mark.parametrize("shift", [0, 77, 241])
+def test_a_fax_that_calls_is_found_with_its_second_tone(hz: float, on_s: float, off_s: float, shift: int) -> None:
+    assert 0 < fax_after_s(calling(on_s, off_s, hz), shift) <= 2 * on_s + off_s + 0.15
+
+
+@pytest.mark.parametrize("hz", [2085, 2100, 2115])
+@pytest.mark.parametrize("turns", [False, True])
+def test_a_fax_that_answers_is_found_within_two_seconds_of_its_tone_also_if_it_turns_round(hz: float, turns: bool) -> None:
+    at_s = np.arange(int(3.0 * HEARD_HZ)) / HEARD_HZ
+    phase = np.pi * (at_s // 0.45) if turns else 0.0
+    swell = 1.0 + 0.2 * np.sin(2 * np.pi * 15 * at_s) if turns else 1.0
+    assert 1.9 <= fax_after_s(np.asarray(0.2 * swell * np.sin(2 * np.pi * hz * at_s + phase), np.float32)) <= 2.2
+
+
+def test_a_fax_is_found_in_noise_ten_decibels_below() -> None:
+    rng = np.random.default_rng(3)
+    for sound in (calling(0.5, 3.0, 1100), tone(2100, 3.0)):
+        assert fax_after_s(sound + coloured_noise(rng, len(sound), 0.5) * np.float32(0.14 * 10 ** (-11 / 20)))
+
+
+@pytest.mark.parametrize(
+    "sound",
+    [
+        *(tone(hz, 1.6) for hz in (1000, 1100, 2100)),
+        calling(0.5, 0.5, 1100),
+        calling(0.25, 3.0, 1100),
+        calling(1.5, 3.0, 1100),
+        calling(0.5, 3.0, 1000),
+        calling(0.5, 3.0, 1200),
+        tone(2000, 4.0),
+        tone(1100, 4.0),
+        np.concatenate([tone(950, 0.33), tone(1400, 0.33), tone(1800, 0.33)] * 4),
+    ],
+)
+def test_beeps_busy_and_information_tones_are_no_fax(sound: np.ndarray) -> None:
+    assert not fax_after_s(sound)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_key_that_is_held_is_no_fax(key: str) -> None:
+    low, high = KEYS[key]
+    assert not fax_after_s((tone(low, 3.0) + tone(high, 3.0)) / 2)
+
+
+def test_voices_are_no_fax_and_to_listen_for_one_costs_a_thousandth_of_a_frame() -> None:
+    espeak = Espeak()
+    for voice in ("en-us+f3", "de+m1", "fr+f4", "en-us+f5"):
+        spoken = espeak.say("Ooooh, who is it? You two knew, too. Moooove! Eeeeeh, we see three trees.", voice, pitch=90)
+        assert not fax_after_s(np.asarray(spoken.resampled(HEARD_HZ), np.float32))
+    detector, frame = FaxTones(), (3000 * tone(300, 0.02)).astype(np.int16)
+    times = []
+    for _ in range(500):
+        began = time.perf_counter()
+        detector.feed(frame)
+        times.append(time.perf_counter() - began)
+    assert sorted(times)[250] < 20e-6 * 5

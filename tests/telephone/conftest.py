@@ -27,6 +27,7 @@ from voiceagent.models.registry import profile
 from voiceagent.server.calls.calls import CallHandle, StartCall
 from voiceagent.server.http.app import READINESS, make_app
 from voiceagent.settings.telephone import TelephonySettings
+from voiceagent.telephone.messages import CallFacts
 from voiceagent.telephone.streams.stream_leg import StreamLeg
 from voiceagent.telephone.streams.vendors import STREAM_LIMITS, StreamLimits, Telephone
 
@@ -100,6 +101,7 @@ class EchoServer:
         self.calls = calls
         self.app = app
         self.echoes = True
+        self.unanswered: list[tuple[CallFacts, str]] = []
         self.begun = asyncio.Event()
         self.url = str(client.make_url("")).rstrip("/")
 
@@ -120,7 +122,10 @@ async def echoing(make_service: MakeService, telephone: Telephone) -> AsyncItera
     async def load() -> AsyncIterator[StartCall]:
         yield start_call
 
-    app = make_app(make_service(load=load, telephone=telephone))
+    def unanswered(facts: CallFacts, reason: str) -> None:
+        servers[0].unanswered.append((facts, reason))
+
+    app = make_app(make_service(load=load, telephone=telephone, unanswered=unanswered))
     async with TestClient(TestServer(app)) as client, aiohttp.ClientSession() as session:
         await app[READINESS].wait()
         servers.append(EchoServer(client, session, calls, app))

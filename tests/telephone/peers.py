@@ -105,11 +105,7 @@ def webhook(vendor: str, query: str = "", direction: str = "inbound", call_id: s
         body = json.dumps({"from": caller, "to": CALLED, "uuid": call_id}).encode()
         return Request("POST", path, {**_vonages_token(body), "Content-Type": "application/json"}, body)
     if vendor == "jambonz":
-        body = json.dumps({"from": caller, "to": CALLED, "call_sid": call_id, "direction": direction}).encode()
-        now = int(time.time())
-        digest = hmac.new(secret.encode(), f"{now}.".encode() + body, "sha256").hexdigest()
-        headers = {"Jambonz-Signature": f"t={now},v1={digest}", "Content-Type": "application/json"}
-        return Request("POST", path, headers, body)
+        return _jambonz(path, {"from": caller, "to": CALLED, "call_sid": call_id, "direction": direction})
     name = "CallUUID" if vendor == "plivo" else "CallSid"
     fields = {name: call_id, "From": caller, "To": CALLED, "CallStatus": "ringing", "Direction": direction}
     return _form(vendor, path, fields)
@@ -118,11 +114,31 @@ def webhook(vendor: str, query: str = "", direction: str = "inbound", call_id: s
 def after_stream(vendor: str, path: str, **outcome: str) -> Request:
     """The signed request that asks what follows a stream, or tells how dialling went."""
     if vendor == "jambonz":
-        body = json.dumps({"call_sid": "c-jambonz", **outcome}).encode()
-        now = int(time.time())
-        digest = hmac.new(SECRETS[vendor].encode(), f"{now}.".encode() + body, "sha256").hexdigest()
-        return Request("POST", path, {"Jambonz-Signature": f"t={now},v1={digest}", "Content-Type": "application/json"}, body)
+        return _jambonz(path, {"call_sid": "c-jambonz", **outcome})
     return _form(vendor, path, {"CallUUID" if vendor == "plivo" else "CallSid": f"c-{vendor}", **outcome})
+
+
+def _jambonz(path: str, said: Mapping[str, str]) -> Request:
+    body = json.dumps(said).encode()
+    now = int(time.time())
+    digest = hmac.new(SECRETS["jambonz"].encode(), f"{now}.".encode() + body, "sha256").hexdigest()
+    return Request("POST", path, {"Jambonz-Signature": f"t={now},v1={digest}", "Content-Type": "application/json"}, body)
+
+
+def status(vendor: str, told: str, call_id: str, direction: str = "outbound-api") -> Request:
+    """The signed request in which a vendor tells how a call goes, by its own word."""
+    path, who = f"/telephony/{vendor}/status", {"From": CALLER, "To": CALLED}
+    if vendor == "exotel":
+        credentials = base64.b64encode(SECRETS[vendor].encode()).decode()
+        kind = {"Content-Type": "application/x-www-form-urlencoded", "Authorization": f"Basic {credentials}"}
+        return Request("POST", path, kind, urlencode({"CallSid": call_id, "Status": told, **who}).encode())
+    if vendor == "vonage":
+        body = json.dumps({"from": CALLER, "to": CALLED, "uuid": call_id, "status": told, "direction": direction}).encode()
+        return Request("POST", path, {**_vonages_token(body), "Content-Type": "application/json"}, body)
+    if vendor == "jambonz":
+        return _jambonz(path, {"from": CALLER, "to": CALLED, "call_sid": call_id, "call_status": told, "direction": direction})
+    name = "CallUUID" if vendor == "plivo" else "CallSid"
+    return _form(vendor, path, {name: call_id, "CallStatus": told, "Direction": direction, **who})
 
 
 def after_path(answer: str) -> str:

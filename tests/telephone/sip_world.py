@@ -29,6 +29,7 @@ from voiceagent.server.calls.calls import CallHandle, StartCall
 from voiceagent.server.http.app import READINESS, make_app
 from voiceagent.settings.telephone import SipSettings
 from voiceagent.telephone.application import LINE
+from voiceagent.telephone.messages import CallFacts
 from voiceagent.telephone.phone_leg import TRANSFERRED
 from voiceagent.telephone.sip.janus_client import SIP_PATIENCE, SipPatience
 from voiceagent.telephone.sip.line import SipLine, SipService, Trunk
@@ -145,6 +146,7 @@ class SipWorld:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.calls: list[SipTestCall] = []
+        self.unanswered: list[tuple[CallFacts, str]] = []
         self.echoes = True
         self.summary_s = 0.6
         self.pbx_port, self.janus_port = free_port(), free_port(socket.SOCK_STREAM)
@@ -240,7 +242,10 @@ async def sip_world(
     async def load() -> AsyncIterator[StartCall]:
         yield world.start_call
 
-    app = make_app(make_service(load=load, sip=SipService(trunk, ports, patience)))
+    def unanswered(facts: CallFacts, reason: str) -> None:
+        world.unanswered.append((facts, reason))
+
+    app = make_app(make_service(load=load, sip=SipService(trunk, ports, patience), unanswered=unanswered))
     try:
         async with TestClient(TestServer(app)) as client, aiohttp.ClientSession() as session:
             await app[READINESS].wait()

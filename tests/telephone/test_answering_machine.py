@@ -16,6 +16,7 @@ from voiceagent.audio.tones import AFTER_MS
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.rules import Rules
+from voiceagent.media.leg import InboundFrame
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.settings.telephone import TelephonySettings, VoicemailSettings
 from voiceagent.telephone.features.answering_machine import LIMITS, AnsweringMachine, MachineVerdict, Screening
@@ -129,7 +130,36 @@ def test_a_beep_tells_and_recording_begins_when_it_ends() -> None:
     assert detector.records
 
 
-@pytest.mark.parametrize("name", CADENCES)
+FAXES = ("fax that calls", "fax that answers")
+
+
+@pytest.mark.parametrize("name", FAXES)
+@pytest.mark.parametrize("begins", ["at once", "after words", "to a person"])
+def test_a_fax_is_told_by_its_tones_whatever_came_before(name: str, begins: str) -> None:
+    detector = machine()
+    if begins != "at once":
+        speak(detector, 1.0)
+        detector.says(1, "One moment please, I will start the fax.")
+        be_silent(detector, 1.5 if begins == "to a person" else 0.3)
+    heard = line(name, 6.0).reshape(-1, FRAME)
+    for frame in heard:
+        detector.listen(frame)
+    assert (detector.verdict, detector.reason) == (MachineVerdict.FAX, "tones")
+    detector.says(2, "leave a message after the tone")
+    assert detector.verdict.value == "fax"
+
+
+def test_one_tone_of_a_faxs_pitch_is_a_machines_beep() -> None:
+    detector = machine()
+    speak(detector, 2.0)
+    detector.says(1, "leave a message after the tone")
+    for frame in line("fax that calls", 5.0)[: 25 * FRAME].reshape(-1, FRAME):
+        detector.listen(frame)
+    be_silent(detector, 5.0)
+    assert (detector.verdict.value, detector.records) == ("machine", True)
+
+
+@pytest.mark.parametrize("name", [name for name in CADENCES if name not in FAXES])
 @pytest.mark.parametrize("pause_s", [0.3, 1.5])
 def test_the_tones_of_a_line_after_somebody_has_spoken_are_no_beep(name: str, pause_s: float) -> None:
     detector = machine()
@@ -286,6 +316,15 @@ class FeatureCall:
 
     def now_ms(self) -> float:
         return self._world.now_ms
+
+
+@pytest.mark.parametrize("action", ["none", "hang_up"])
+def test_a_fax_is_hung_up_on_at_once(action: Any) -> None:
+    world = ScreenedWorld(VoicemailSettings(action=action, introduction=INTRODUCTION))
+    for frame in line("fax that answers", 3.0).reshape(-1, FRAME):
+        world.screening.listen(InboundFrame(frame, world.now_ms, False))
+    assert [action for action in world.actions if isinstance(action, act.End)] == [act.End("fax")]
+    assert world.screening.answered_by == "fax"
 
 
 class ScreenedWorld(World):

@@ -25,7 +25,7 @@ from voiceagent.errors import ConfigError, MediaError
 from voiceagent.server.http.app import CALLS
 from voiceagent.settings.agent import load_agent
 from voiceagent.settings.telephone import TelephonySettings
-from voiceagent.telephone.messages import Digit, Flow, MarkReached, Started
+from voiceagent.telephone.messages import CallFacts, Digit, Flow, MarkReached, Started
 from voiceagent.telephone.streams.dialects import FORMATS, AsteriskStream
 from voiceagent.telephone.streams.vendors import StreamLimits, Telephone
 
@@ -179,6 +179,15 @@ async def test_an_ordinary_request_is_told_that_calls_come_as_a_websocket(pbx: E
     for method, headers, status in (("GET", basic(PASSWORD), 400), ("GET", {}, 403), ("POST", {}, 403)):
         async with pbx.session.request(method, f"{pbx.url}/telephony/asterisk", headers=headers) as response:
             assert response.status == status, await response.text()
+
+
+async def test_the_dialplan_tells_that_nobody_took_a_call_of_ours(pbx: EchoServer) -> None:
+    for at, told in enumerate(("NOANSWER", "BUSY", "CHANUNAVAIL", "ANSWER", "BUSY")):
+        form = {"call_id": f"c-{at % 4}", "caller": CALLER, "called": CALLED, "CallStatus": told}
+        async with pbx.session.post(f"{pbx.url}/telephony/asterisk/status", data=form, headers=basic(PASSWORD)) as response:
+            assert response.status == 200
+    assert [reason for _, reason in pbx.unanswered] == ["no_answer", "busy", "call_failed"], "each once"
+    assert pbx.unanswered[0][0] == CallFacts(CALLER, CALLED, "c-0", outbound=True)
 
 
 async def test_a_channel_of_another_code_is_closed_with_what_to_write(

@@ -105,6 +105,26 @@ async def test_a_result_is_signed_and_holds_facts_but_no_words(receiver: Receive
     }
 
 
+async def test_a_call_of_ours_that_nobody_took_has_a_result_too(receiver: Receiver) -> None:
+    results = results_for(receiver)
+    await results.open()
+    results.unanswered(FACTS, "busy")
+    await receiver.wait(1)
+    await results.close()
+    told = json.loads(receiver.taken[0][0])
+    assert (told["answered_by"], told["reason"], told["duration_s"]) == ("no_answer", "busy", 0.0)
+    assert (told["direction"], told["called"], told["vendors_id"]) == ("outbound", "+15550199", "CA1")
+    assert told["call_id"].startswith("rtc_")
+
+
+async def test_without_an_address_nothing_waits_to_be_told() -> None:
+    lost: list[str] = []
+    results = CallResults(ResultSettings(), {}, lost.append)
+    for _ in range(MAX_WAITING + 1):
+        results.unanswered(FACTS, "busy")
+    assert not lost
+
+
 async def test_what_was_said_is_told_where_it_is_asked_for(receiver: Receiver) -> None:
     results = results_for(receiver, transcript=True)
     await results.open()

@@ -31,6 +31,7 @@ from voiceagent.server.http.app import CALLS
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.settings.telephone import SipSettings, TelephonySettings, TransferTarget
 from voiceagent.task_owner import TaskOwner
+from voiceagent.telephone.messages import CallFacts
 from voiceagent.telephone.sip.call import SipCall
 from voiceagent.telephone.sip.line import soonest
 from voiceagent.telephone.sip.sip_leg import SipLeg
@@ -322,6 +323,8 @@ async def test_a_call_that_does_not_come_about_is_told_in_one_line(
     again, told = await world.dial(world.uri(user))
     assert again == status, f"its line is free again: {told}"
     assert not world.calls
+    facts = CallFacts(world.uri("agent"), world.uri(user), outbound=True)
+    assert world.unanswered == [(facts, code), (facts, code)]
 
 
 async def test_a_phone_that_nobody_takes_up_is_given_up(tmp_path: Path, make_service: MakeService) -> None:
@@ -332,6 +335,7 @@ async def test_a_phone_that_nobody_takes_up_is_given_up(tmp_path: Path, make_ser
         status, told = await world.dial(world.uri("bob"))
         assert (status, told["error"]["code"]) == (409, "no_answer")
         assert told["error"]["message"] == f"{world.uri('bob')} did not answer within 1 s."
+        assert [reason for _, reason in world.unanswered] == ["no_answer"]
         await bob.wait(lambda: bool(bob.told("CALL_CLOSED")))
 
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 import pytest
 
 from tests.telephone.conftest import EchoServer
-from tests.telephone.peers import CALLED, CALLER, SECRETS, Request, ask, stream_path, vonage_get, webhook
+from tests.telephone.peers import CALLED, CALLER, SECRETS, Request, ask, status, stream_path, vonage_get, webhook
 from tests.telephone.sip_parts import until
 from tests.telephone.test_foreign import received
 from tests.telephone.test_refusals import forgeries, status_of_stream
@@ -202,3 +202,37 @@ async def test_a_forger_waits_and_is_counted_and_the_vendor_at_its_address_does_
     assert 'voiceagent_vendors_refused_total{reason="forged"} 10' in metrics.render()
     for task in slowed:
         task.cancel()
+
+
+# --- a call that nobody took ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("vendor", SECRETS)
+async def test_a_call_of_ours_that_nobody_took_is_told_once_by_its_vendors_own_word(echo: EchoServer, vendor: str) -> None:
+    words = {"busy": "busy", "failed": "call_failed"}
+    words |= {"unanswered": "no_answer", "rejected": "declined"} if vendor == "vonage" else {"no-answer": "no_answer"}
+    for told in ("ringing", "completed", *words):
+        told_before = len(echo.unanswered)
+        for _ in range(2):  # a vendor that got no answer in time tells it again
+            assert (await ask(echo.session, echo.url, status(vendor, told, f"c-{told}")))[0] == 200
+        assert len(echo.unanswered) - told_before == (told in words)
+    assert [reason for _, reason in echo.unanswered] == list(words.values())
+    facts = echo.unanswered[0][0]
+    assert (facts.vendors_id, facts.outbound) == ("c-busy", True)
+    if vendor != "exotel":
+        assert (facts.caller, facts.called) == (CALLER, CALLED)
+
+
+async def test_a_call_that_came_to_us_or_was_taken_is_none_of_those_that_nobody_took(echo: EchoServer) -> None:
+    assert (await ask(echo.session, echo.url, status("twilio", "no-answer", "c-in", "inbound")))[0] == 200
+    assert (await ask(echo.session, echo.url, webhook("twilio", direction="outbound-api", call_id="c-taken")))[0] == 200
+    assert (await ask(echo.session, echo.url, status("twilio", "failed", "c-taken")))[0] == 200
+    assert not echo.unanswered
+
+
+@pytest.mark.parametrize("vendor", SECRETS)
+async def test_nobody_else_can_tell_how_a_call_went(echo: EchoServer, vendor: str) -> None:
+    real = status(vendor, "busy", "c-1")
+    for forged in (replace(real, headers={}), replace(real, body=real.body + b" ", headers=dict.fromkeys(real.headers, "x"))):
+        assert (await ask(echo.session, echo.url, forged))[0] == 403
+    assert not echo.unanswered

@@ -18,6 +18,7 @@ from voiceagent.server.calls.quotas import CLIENT, Client
 from voiceagent.server.http.app import CALLS, DRAINING, READINESS, is_connected, start_call
 from voiceagent.server.http.problems import Problem
 from voiceagent.task_owner import running
+from voiceagent.telephone.messages import Unanswered
 from voiceagent.telephone.sip.line import SipLine, SipService
 from voiceagent.telephone.streams.audiosocket import AudioSocketServer
 from voiceagent.telephone.streams.routes import WEBHOOK_METHODS, Switchboard
@@ -36,6 +37,8 @@ class TelephonePart:
     """The vendors whose calls are taken."""
     sip: SipService | None = None
     """The line to a SIP trunk or PBX."""
+    unanswered: Unanswered = lambda facts, reason: None
+    """Called for each call that we made and nobody took."""
 
     def add_routes(self, app: web.Application) -> None:
         """See `ApplicationPart.add_routes`."""
@@ -44,7 +47,7 @@ class TelephonePart:
         app.router.add_post("/v1/realtime/calls/{id}/reject", reject)
         app.router.add_post("/v1/realtime/calls/{id}/refer", refer)
         if self.telephone.lines:
-            _add_vendors(app, Switchboard(self.telephone, app[CALLS]))
+            _add_vendors(app, Switchboard(self.telephone, app[CALLS], self.unanswered))
 
     @asynccontextmanager
     async def open(self, app: web.Application) -> AsyncIterator[None]:
@@ -52,7 +55,7 @@ class TelephonePart:
         if self.sip is None:
             yield
             return
-        line = app[LINE] = SipLine(self.sip, app[CALLS], lambda: start_call(app))
+        line = app[LINE] = SipLine(self.sip, app[CALLS], lambda: start_call(app), self.unanswered)
         async with running(line.run(), "sip line"):
             yield
 
@@ -92,6 +95,7 @@ def _add_vendors(app: web.Application, switchboard: Switchboard) -> None:
     for method in WEBHOOK_METHODS:
         app.router.add_route(method, "/telephony/{vendor}", webhook)
         app.router.add_route(method, "/telephony/{vendor}/after/{ticket}", switchboard.after_stream)
+        app.router.add_route(method, "/telephony/{vendor}/status", switchboard.status)
     app.router.add_get("/telephony/{vendor}/stream/{ticket}", stream)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -59,6 +59,11 @@ class CallFacts:
             self.comes_back or other.comes_back,
             self.refuses_recording or other.refuses_recording,
         )
+
+
+Unanswered = Callable[[CallFacts, str], None]
+"""Takes the facts of a call that we made and nobody took, and the reason: `no_answer`, `busy`, `declined`, `unknown_number` or
+`call_failed`."""
 
 
 @dataclass(frozen=True, slots=True)

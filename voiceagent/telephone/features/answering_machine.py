@@ -7,7 +7,7 @@ a message is left after the beep. Everything but `Screening` and its leg is pure
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from voiceagent.audio.format import FRAME_MS
 from voiceagent.audio.levels import rms
-from voiceagent.audio.tones import SingleBeep
+from voiceagent.audio.tones import FaxTones, SingleBeep
 from voiceagent.call.observer import RunningCall
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.actions import Action, ReplyStarted
@@ -128,6 +128,8 @@ class MachineVerdict(Enum):
     UNDECIDED = "undecided"
     PERSON = "person"
     MACHINE = "machine"
+    FAX = "fax"
+    """Nobody is there who could hear or record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +162,13 @@ class AnsweringMachine:
         """`words` are the phrases of the languages that may be spoken."""
         self.verdict = MachineVerdict.UNDECIDED
         self.reason = ""
-        """The evidence of the machine: `beep`, `words` or `length`."""
+        """The evidence of the machine or the fax: `beep`, `words`, `length` or `tones`."""
         self.records = False
         """True once the machine has beeped or fallen silent: it records from then on."""
         self._words = GreetingWords(words)
         self._limits = limits
         self._beeps = SingleBeep()
+        self._fax = FaxTones()
         self._said: dict[int, str] = {}
         self._speaker = Speaker.UNKNOWN
         """The speaker by the words."""
@@ -183,6 +186,8 @@ class AnsweringMachine:
     def listen(self, frame: NDArray[np.int16]) -> None:
         """Take the next 20 ms, mono at 16 kHz, shape (320,)."""
         self._now_ms += FRAME_MS
+        if self._since_ms <= self._limits.watched and self._fax.feed(frame):
+            self.verdict, self.reason = MachineVerdict.FAX, "tones"
         level = rms(frame)
         if self._speaking:
             self._loudest = max(self._loudest, level)
@@ -229,7 +234,7 @@ class AnsweringMachine:
 
     def says(self, utterance_id: int, text: str) -> None:
         """The words of an utterance so far."""
-        if self.verdict is MachineVerdict.MACHINE or self._since_ms > self._limits.watched:
+        if self._is_settled or self._since_ms > self._limits.watched:
             return
         self._said[utterance_id] = text
         self._speaker = self._words.speaker(self._said.values())
@@ -269,8 +274,13 @@ class AnsweringMachine:
         self.verdict, self._waited_ms, self._said_then = MachineVerdict.PERSON, self._now_ms, frozenset(self._said)
 
     def _machine(self, reason: str) -> None:
-        if self.verdict is not MachineVerdict.MACHINE and self._since_ms <= self._limits.watched:
+        if not self._is_settled and self._since_ms <= self._limits.watched:
             self.verdict, self.reason = MachineVerdict.MACHINE, reason
+
+    @property
+    def _is_settled(self) -> bool:
+        """True once nothing but a fax's tones changes the verdict."""
+        return self.verdict in (MachineVerdict.MACHINE, MachineVerdict.FAX)
 
     @property
     def _since_ms(self) -> float:
@@ -278,11 +288,18 @@ class AnsweringMachine:
         return 0.0 if self._first_ms is None else self._now_ms - self._first_ms
 
 
-MACHINE, LEFT = "answering_machine", "message_left"
-"""End reasons of a call that a machine has taken: it was hung up on, or has its message."""
+MACHINE, LEFT, FAX = "answering_machine", "message_left", "fax"
+"""End reasons of a call that a machine has taken: it was hung up on, has its message, or is a fax."""
 # --- a call that is screened ------------------------------------------------------------------------------------------
 
 FRAME_S = 0.02
+AnsweredBy = Literal["person", "machine", "screened", "fax", "unknown"]
+ANSWERED_BY: Mapping[MachineVerdict, AnsweredBy] = {
+    MachineVerdict.PERSON: "person",
+    MachineVerdict.MACHINE: "machine",
+    MachineVerdict.FAX: "fax",
+    MachineVerdict.UNDECIDED: "unknown",
+}
 
 
 class Screening(PhoneFeature):
@@ -306,13 +323,9 @@ class Screening(PhoneFeature):
         return ScreenedLeg(leg, self)
 
     @property
-    def answered_by(self) -> Literal["person", "machine", "screened", "unknown"]:
+    def answered_by(self) -> AnsweredBy:
         """The party that took the call, as far as it is known. `screened`: a service asked who calls, whoever came after it."""
-        if self._was_screened:
-            return "screened"
-        if self.verdict is MachineVerdict.UNDECIDED:
-            return "unknown"
-        return "machine" if self.verdict is MachineVerdict.MACHINE else "person"
+        return "screened" if self._was_screened else ANSWERED_BY[self.verdict]
 
     @property
     def _is_waiting(self) -> bool:
@@ -321,8 +334,9 @@ class Screening(PhoneFeature):
 
     @property
     def is_deaf(self) -> bool:
-        """True once a machine is known, with which nobody talks."""
-        return self.verdict is MachineVerdict.MACHINE and self._settings.action != "none"
+        """True once a machine is known, with which nobody talks. A fax hears nothing, whatever the settings say."""
+        is_machine = self.verdict is MachineVerdict.MACHINE and self._settings.action != "none"
+        return is_machine or self.verdict is MachineVerdict.FAX
 
     @property
     def verdict(self) -> MachineVerdict:
@@ -376,12 +390,12 @@ class Screening(PhoneFeature):
             return
         if not self._is_told:
             self._is_told = True
-            log.info("call %s: an answering machine took it (%s)", call.call_id, self._machine.reason)
+            log.info("call %s: %s took it (%s)", call.call_id, ANSWERED_BY[self.verdict], self._machine.reason)
             call.feed(ev.ReplyCancelled(call.now_ms()))
         self._waited_s += FRAME_S
-        if self._settings.action == "hang_up":
+        if self.verdict is MachineVerdict.FAX or self._settings.action == "hang_up":
             self._is_done = True
-            call.feed(ev.HangUp(call.now_ms(), MACHINE))
+            call.feed(ev.HangUp(call.now_ms(), FAX if self.verdict is MachineVerdict.FAX else MACHINE))
         elif self._machine.records or (self._waited_s >= self._settings.wait_for_beep_s and not self._machine.is_ringing):
             self._is_done = True
             call.feed(ev.LastWords(call.now_ms(), self._settings.message, LEFT))

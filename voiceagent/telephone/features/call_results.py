@@ -23,12 +23,14 @@ from voiceagent.errors import ConfigError
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.spans import TurnReport
+from voiceagent.server.calls.calls import new_call_id
 from voiceagent.settings.telephone import ResultSettings
 from voiceagent.store.personal_data import PersonalData, Redactor
 from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.features.answering_machine import Screening
 from voiceagent.telephone.features.phone_feature import PhoneFeature
 from voiceagent.telephone.features.recording import Recording
+from voiceagent.telephone.messages import CallFacts
 from voiceagent.telephone.phone_leg import CALLER_HUNG_UP, PhoneLeg
 from voiceagent.untrusted_json import read_json
 
@@ -98,6 +100,11 @@ class CallResults:
             self._lost("too many wait")
         self._queue.put_nowait(msgspec.json.encode(result))
 
+    def unanswered(self, facts: CallFacts, reason: str) -> None:
+        """Nobody took a call that we made. `reason`: see `messages.Unanswered`."""
+        if self.settings.url:
+            self.put({**_ended(new_call_id(), facts, time.time(), reason), "answered_by": "no_answer"})
+
     async def _send_all(self) -> None:
         while True:
             body = await self._queue.get()
@@ -142,6 +149,24 @@ def signature(body: bytes, secret: bytes, at_s: int) -> str:
     """`t=…,v1=…`: HMAC-SHA256 over the time, a full stop and the body."""
     digest = hmac.new(secret, f"{at_s}.".encode() + body, hashlib.sha256).hexdigest()
     return f"t={at_s},v1={digest}"
+
+
+def _ended(call_id: str, facts: CallFacts, began_s: float, reason: str) -> JsonObject:
+    """The result of a call in which nothing was said."""
+    return {
+        "type": "call.ended",
+        "call_id": call_id,
+        "vendors_id": facts.vendors_id,
+        "direction": "outbound" if facts.outbound else "inbound",
+        "caller": facts.caller,
+        "called": facts.called,
+        "parameters": dict(facts.parameters),
+        "began_at": round(began_s, 3),
+        "duration_s": 0.0,
+        "reason": reason,
+        "turns": 0,
+        "tools": [],
+    }
 
 
 class ResultOf(PhoneFeature):
@@ -202,18 +227,8 @@ class ResultOf(PhoneFeature):
 
     def ended(self) -> None:
         """Hand it in."""
-        facts = self._facts
-        result: JsonObject = {
-            "type": "call.ended",
-            "call_id": self._call_id,
-            "vendors_id": facts.vendors_id,
-            "direction": "outbound" if facts.outbound else "inbound",
-            "caller": facts.caller,
-            "called": facts.called,
-            "parameters": dict(facts.parameters),
-            "began_at": round(self._began_s, 3),
+        result = _ended(self._call_id, self._facts, self._began_s, self._reason or "failed") | {
             "duration_s": round(self._last_ms / 1000, 1),
-            "reason": self._reason or "failed",
             "turns": self._turns,
             "tools": self._tools,
         }

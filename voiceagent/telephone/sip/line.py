@@ -22,6 +22,7 @@ from voiceagent.server.calls.quotas import Client
 from voiceagent.server.http.problems import Problem
 from voiceagent.settings.telephone import CallWebhookSettings, SipSettings, TransferTarget, check_uri
 from voiceagent.task_owner import TaskOwner, running
+from voiceagent.telephone.messages import CallFacts, Unanswered
 from voiceagent.telephone.sip import janus_messages as janus
 from voiceagent.telephone.sip.call import SETTLES_S, CallRefused, SipCall
 from voiceagent.telephone.sip.incoming_calls import RingingCall, RingingCalls, WebhookError, incoming_call, secret_bytes, send
@@ -99,6 +100,10 @@ _NUMBER = re.compile(r"tel:(\+?[0-9*#.()-]{1,40})")
 CLIENT = Client("telephone sip", is_telephone=True)
 
 
+class NotTakenError(Problem):
+    """Nobody took a call that we made."""
+
+
 GetStartCall = Callable[[], StartCall]
 """Starts a call. Raises Problem while no call can be taken."""
 
@@ -123,8 +128,16 @@ def soonest(free: Sequence[SipCall], master: SipCall, now_s: float) -> SipCall:
 class SipLine:
     """Made inside the event loop; `run` is a task of the server."""
 
-    def __init__(self, service: SipService, calls: Calls, start_call: GetStartCall) -> None:
+    def __init__(
+        self,
+        service: SipService,
+        calls: Calls,
+        start_call: GetStartCall,
+        unanswered: Unanswered = lambda facts, reason: None,
+    ) -> None:
+        """`unanswered` is called for each call that `dial` makes and nobody takes."""
         self.trunk = service.trunk
+        self._unanswered = unanswered
         self.registered = asyncio.Event()
         self.ringing = RingingCalls()
         self._check_session = service.check_session
@@ -165,7 +178,11 @@ class SipLine:
             check_uri(uri, "to", "sip:200@pbx.example.org")
         except ValueError as error:
             raise Problem(400, "invalid_address", f"{error}.", param="to") from error
-        return await self._place(uri, session, self._start_call(), client, self.trunk.settings.ring_timeout_s)
+        try:
+            return await self._place(uri, session, self._start_call(), client, self.trunk.settings.ring_timeout_s)
+        except NotTakenError as error:
+            self._unanswered(CallFacts(self.trunk.account.uri, uri, outbound=True), error.code)
+            raise
 
     async def _call_colleague(self, target: TransferTarget, start_call: StartCall) -> str:
         """See `CallColleague`."""
@@ -181,7 +198,7 @@ class SipLine:
                 return await line.dial(uri, ring_timeout_s)
             except CallRefused as error:
                 status = 404 if PROBLEMS.get(error.code) == "unknown_number" else 409
-                raise Problem(status, PROBLEMS.get(error.code, "call_failed"), f"{error}.") from error
+                raise NotTakenError(status, PROBLEMS.get(error.code, "call_failed"), f"{error}.") from error
             except NoPortError as error:
                 raise Problem(503, "no_media_port", NO_PORT, retry_after_s=RETRY_AFTER_S) from error
             except (MediaError, GatewayError) as error:

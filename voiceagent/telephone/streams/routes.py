@@ -18,12 +18,12 @@ from voiceagent.server.http.connection import peer_of
 from voiceagent.server.http.problems import Problem
 from voiceagent.server.http.slowing import Slowing
 from voiceagent.task_owner import TaskOwner
-from voiceagent.telephone.messages import CallFacts, Started, Stream
+from voiceagent.telephone.messages import CallFacts, Started, Stream, Unanswered
 from voiceagent.telephone.streams.dialects import text
 from voiceagent.telephone.streams.signatures import SignedRequest
 from voiceagent.telephone.streams.stream_leg import StreamLeg
 from voiceagent.telephone.streams.vendors import TAKEN, Answer, StreamLimits, Telephone, VendorLine
-from voiceagent.telephone.streams.webhooks import AnsweredWebhooks, Tickets, facts_of, fields_of, unsigned_parameters
+from voiceagent.telephone.streams.webhooks import DIRECTION, AnsweredWebhooks, Tickets, facts_of, fields_of, unsigned_parameters
 from voiceagent.telephone.transfer.stream_transfers import StreamEnd, StreamTransfer, StreamTransfers
 
 log = logging.getLogger(__name__)
@@ -35,6 +35,15 @@ MAX_MESSAGE_BYTES = 131_072
 MAX_WEBHOOK_BYTES = 16_384
 """Vendors send one or two kilobytes. The signature covers the decoded form, and decoding 128 kB takes 14 ms."""
 PING_S = 15.0
+STATUS = ("CallStatus", "call_status", "Status", "status")
+"""The fields in which vendors tell how a call goes."""
+UNTAKEN = {
+    **dict.fromkeys(("noanswer", "timeout", "unanswered", "cancel", "canceled", "cancelled"), "no_answer"),
+    **dict.fromkeys(("failed", "chanunavail", "congestion"), "call_failed"),
+    "busy": "busy",
+    "rejected": "declined",
+}
+"""The reason for each status, by its letters, of a call that nobody took."""
 UNREADABLE = "This webhook cannot be read; see docs/telephony.md."
 MAX_REASON_BYTES = 120
 """The longest reason of a close frame (RFC 6455 §5.5: 125 bytes with its code)."""
@@ -48,8 +57,10 @@ UNKNOWN_STREAM = (403, "unknown_stream", "No webhook told of this stream, or it 
 class Switchboard:
     """Answers webhooks and carries streams."""
 
-    def __init__(self, telephone: Telephone, calls: Calls) -> None:
+    def __init__(self, telephone: Telephone, calls: Calls, unanswered: Unanswered) -> None:
+        """`unanswered` is called for each call that we made and nobody took, if its vendor tells us."""
         self._telephone = telephone
+        self._unanswered = unanswered
         self._calls = calls
         self._limits = telephone.limits
         self._tickets = Tickets(self._limits.ticket_s)
@@ -105,6 +116,17 @@ class Switchboard:
             log.warning("a transfer of %s failed (%s); the agent takes the call again", found.vendor, outcome)
             found.back = self._tickets.issue(found.vendor, _back(found), now_s)
         return self._tickets.is_open(found.back, now_s)
+
+    async def status(self, request: web.Request) -> web.Response:
+        """A vendor tells how a call goes. One that we made and nobody took is reported, once. Raises Problem."""
+        line, webhook, signed = await self._checked(request)
+        facts = self._facts(webhook, line)
+        reason = next((UNTAKEN[told] for name in STATUS if (told := _letters(_outcome(webhook, name))) in UNTAKEN), "")
+        is_ours = facts.outbound or not any(_outcome(webhook, name) for name in DIRECTION)
+        if reason and is_ours and not self._answered.ticket(line.name, facts.vendors_id, signed, time.monotonic()):
+            self._answered.remember(line.name, facts.vendors_id, signed, reason, time.monotonic())
+            self._unanswered(replace(facts, outbound=True), reason)
+        return web.Response()
 
     def is_stream(self, request: web.Request) -> bool:
         """True if a request to a webhook's path is the call's stream itself."""
@@ -336,6 +358,11 @@ def _outcome(webhook: SignedRequest, field: str) -> str:
         return text(fields_of(webhook).get(field)).lower()
     except (MediaError, ValueError) as error:
         raise Problem(400, "invalid_webhook", UNREADABLE) from error
+
+
+def _letters(told: str) -> str:
+    """The status without its separators, as vendors write it differently."""
+    return "".join(letter for letter in told if letter.isalpha())
 
 
 def _back(found: StreamEnd) -> CallFacts:
