@@ -41,6 +41,7 @@ ON_REQUEST = (
     "phone",
     "published_voice",
     "real",
+    "reports",
     "soak",
     "starter",
     "transcription",

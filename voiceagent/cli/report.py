@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +25,7 @@ from voiceagent.store.database import StoreError
 from voiceagent.store.turns import MAX_TURNS, read_turns
 
 NO_DATA = 2
-FORMATS = ("text", "json", "csv", "junit", "openmetrics")
+FORMATS = ("text", "html", "json", "csv", "junit", "openmetrics")
 
 
 @click.command(
@@ -34,6 +35,7 @@ Examples:
   voiceagent report --call 8f2c                    one call, by its id or the beginning of it
   voiceagent report --since 7d --leg telephone     the telephone calls of a week
   voiceagent report --last 500 --gate              exit 1 when a percentile is over budget
+  voiceagent report --since 7d --format html --out report.html
   voiceagent report --format junit --out report.xml
   voiceagent report --format csv --out before.csv  then change something, make calls, and:
   voiceagent report --since 1h --compare before.csv
@@ -54,6 +56,7 @@ was measured."""
 )
 @click.option("--gate", is_flag=True, help="Exit 1 when a percentile is over its limit, or callers wait longer than before.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="What to write.")
+@click.option("--words", is_flag=True, help="With --format html: also what is kept of the longest waits, words and sound.")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write to this file.")
 def report(
@@ -67,6 +70,7 @@ def report(
     against: str,
     gate: bool,
     form: str,
+    words: bool,
     as_json: bool,
     out: Path | None,
 ) -> int:
@@ -74,6 +78,8 @@ def report(
     form = "json" if as_json else form
     if against and form not in ("text", "json"):
         raise click.UsageError(f"--compare writes text or json, not {form}")
+    if words and form != "html":
+        raise click.UsageError("--words needs --format html")
     if out is not None and form == "text":
         raise click.UsageError("--out needs a --format other than text")
     budgets = load_budgets(budgets_path or default_budgets_file())
@@ -97,7 +103,7 @@ def report(
         for group in groups:
             _tell(group)
     else:
-        _write(_formatted(form, groups, turns), out)
+        _write(_html(groups, words=words) if form == "html" else _formatted(form, groups, turns), out)
     return 1 if gate and any(group.over for group in groups) else 0
 
 
@@ -110,6 +116,13 @@ def _formatted(form: str, groups: Sequence[TurnGroup], turns: Sequence[TurnRepor
         case "openmetrics":
             return as_openmetrics(groups)
     return json.dumps(as_data(groups), indent=2) + "\n"
+
+
+def _html(groups: Sequence[TurnGroup], *, words: bool) -> str:
+    from voiceagent.reports.html_page import as_html  # which takes its time to import: pygal, jinja2
+    from voiceagent.reports.kept_words import kept_turns
+
+    return as_html(groups, functools.partial(kept_turns, store_address()) if words else None)
 
 
 def _write(text: str, out: Path | None) -> None:
