@@ -18,6 +18,8 @@ _GROUPED = re.compile(
     r"\d{1,3}(?:(?P<sign>[. '’])\d{3})(?:(?P=sign)\d{3})*(?:,\d+)?|\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}"
 )
 _FRACTION = re.compile(r"(?P<whole>.*?)(?:(?P<sign>[.,])(?P<fraction>\d+))?")
+_MILLIONS = re.compile(r".*\bmil[hil]\w+ ?", re.IGNORECASE)
+"""Millions and more are nouns: what they count does not change their number."""
 Changes = tuple[tuple[str, str], ...]
 
 
@@ -57,7 +59,7 @@ class SpokenNumbers:
 
     def _cardinal(self, number: int) -> str:
         hundreds = self._language.hundreds
-        if self._language.count_in_hundreds and 1100 <= number < 10_000 and number % 1000 >= 100:
+        if self._language.count_in_hundreds and 1100 <= number < 2000:
             return self._in_hundreds(number, hundreds)
         words = str(num2words(number, lang=self._language.spelling))
         for pattern, instead in self._language.respelled:
@@ -108,12 +110,14 @@ class SpokenNumbers:
 
     def agreed(self, words: str, noun: str) -> str:
         """The words of a number before the noun that it counts."""
+        millions = found.end() if (found := _MILLIONS.match(words)) else 0
+        rest = words[millions:]
         if self.is_feminine(noun):
             for pattern, instead in self._language.feminine:
-                words = re.sub(pattern, instead, words)
+                rest = re.sub(pattern, instead, rest)
         else:
-            words = changed(words, self._language.masculine)
-        return self.joined(f"{words} {noun}").removesuffix(noun).rstrip()
+            rest = changed(rest, self._language.masculine)
+        return self.joined(f"{words[:millions]}{rest} {noun}").removesuffix(noun).rstrip()
 
     def joined(self, words: str) -> str:
         """Words as they are written beside each other: "un'ora"."""

@@ -114,7 +114,7 @@ class WrittenLanguage:
     hundreds: str = ""
     """A word such as "hundert" if 1998 is read in hundreds as a year."""
     count_in_hundreds: bool = False
-    """True if every number from 1100 to 9999 is read so."""
+    """True if every number from 1100 to 1999 is read so."""
     respelled: tuple[tuple[str, str], ...] = ()
     """Patterns of what num2words writes otherwise than people, and what takes their place."""
     masculine: tuple[tuple[str, str], ...] = ()

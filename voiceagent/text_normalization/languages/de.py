@@ -36,12 +36,12 @@ GERMAN = WrittenLanguage(
         """%: Prozent|‰: Promille|°C: Grad Celsius|°F: Grad Fahrenheit|°: Grad|km: Kilometer|m: Meter|cm: Zentimeter
         |mm: Millimeter|µm: Mikrometer|mi: Meile+n|m² / m2 / qm: Quadratmeter|km²: Quadratkilometer|cm²: Quadratzentimeter
         |ha: Hektar|m³ / m3 / cbm: Kubikmeter|cm³: Kubikzentimeter|kg: Kilogramm|g: Gramm|mg: Milligramm|µg: Mikrogramm
-        |t: Tonne+n|l / L: Liter|ml / mL: Milliliter|cl: Zentiliter|dl: Deziliter|kWh: Kilowattstunde+n|kW: Kilowatt
-        |MW: Megawatt|W: Watt|V: Volt|A: Ampere|mAh: Milliamperestunde+n|PS: P S|Hz: Hertz|kHz: Kilohertz|MHz: Megahertz
-        |GHz: Gigahertz|dB: Dezibel|hPa: Hektopascal|bar: Bar|kcal: Kilokalorie+n|kJ: Kilojoule|kB / KB: Kilobyte|MB: Megabyte
-        |GB: Gigabyte|TB: Terabyte|Mbit: Megabit|Gbit: Gigabit|px: Pixel|ms: Millisekunde+n|s / Sek. / sek.: Sekunde+n
-        |min / Min. / min.: Minute+n|h / Std. / Stdn. / std.: Stunde+n|d: Tag+e|Mon.: Monat+e|J.: Jahr+e|Stk. / St.: Stück
-        |Pers.: Person+en"""
+        |t: Tonne+n|oz: Unze+n|lb: Pfund|l / L: Liter|ml / mL: Milliliter|cl: Zentiliter|dl: Deziliter|kWh: Kilowattstunde+n
+        |kW: Kilowatt|MW: Megawatt|W: Watt|V: Volt|A: Ampere|mAh: Milliamperestunde+n|PS: P S|Hz: Hertz|kHz: Kilohertz
+        |MHz: Megahertz|GHz: Gigahertz|dB: Dezibel|hPa: Hektopascal|bar: Bar|kcal: Kilokalorie+n|kJ: Kilojoule
+        |kB / KB: Kilobyte|MB: Megabyte|GB: Gigabyte|TB: Terabyte|Mbit: Megabit|Gbit: Gigabit|px: Pixel|ms: Millisekunde+n
+        |s / Sek. / sek.: Sekunde+n|min / Min. / min.: Minute+n|h / Std. / Stdn. / std.: Stunde+n|d: Tag+e|Mon.: Monat+e
+        |J.: Jahr+e|Stk. / St.: Stück|Pers.: Person+en"""
     ),
     currencies=money(
         """€ EUR Euro: Euro; Cent|$ US$ USD Dollar: Dollar; Cent|£ GBP: Pfund; Penny, Pence|CHF Fr. SFr. Franken: Franken; Rappen
@@ -82,6 +82,7 @@ GERMAN = WrittenLanguage(
     century=re.compile(r"jahrhunderts?|jh\.?"),
     digitwise=True,
     hundreds="hundert",
+    respelled=((r"eins(?=tausend)", "ein"),),
     masculine=((r"eins$", "ein"),),
     feminine=((r"eins$", "eine"),),
     feminine_noun=re.compile(

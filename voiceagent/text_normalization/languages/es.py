@@ -90,11 +90,12 @@ SPANISH = WrittenLanguage(
         (r"\buno(?= mil)", "un"),
         (r"décimoprimero", "undécimo"),
         (r"décimosegundo", "duodécimo"),
+        (r"quadr", "cuadr"),
     ),
     masculine=((r"veintiuno$", "veintiún"), (r"\buno$", "un")),
     feminine=(
         (r"ún(?= mil)", "una"),
-        (r"\bun(?= mil$)", "una"),
+        (r"\bun(?= mil\b)", "una"),
         (r"uno$", "una"),
         (r"ientos", "ientas"),
         ("quinientos", "quinientas"),

@@ -37,13 +37,13 @@ FRENCH = WrittenLanguage(
         |km: kilomètre+s|m: mètre+s|cm: centimètre+s|mm: millimètre+s|µm: micromètre+s|mi: mile+s
         |m² / m2: mètre carré, mètres carrés|km²: kilomètre carré, kilomètres carrés|cm²: centimètre carré, centimètres carrés
         |ha: hectare+s|m³ / m3: mètre cube, mètres cubes|cm³: centimètre cube, centimètres cubes|kg: kilogramme+s|g: gramme+s
-        |mg: milligramme+s|µg: microgramme+s|t: tonne+s|lb: livre+s|l / L: litre+s|ml / mL: millilitre+s|cl / cL: centilitre+s
-        |dl / dL: décilitre+s|kWh: kilowattheure+s|kW: kilowatt+s|MW: mégawatt+s|W: watt+s|V: volt+s|A: ampère+s
-        |mAh: milliampère-heure, milliampères-heure|ch: cheval, chevaux|Hz: hertz|kHz: kilohertz|MHz: mégahertz|GHz: gigahertz
-        |dB: décibel+s|hPa: hectopascal+s|bar: bar+s|kcal: kilocalorie+s|kJ: kilojoule+s|ko / Ko: kilooctet+s|Mo: mégaoctet+s
-        |Go: gigaoctet+s|To: téraoctet+s|MB: mégaoctet+s|GB: gigaoctet+s|Mbit: mégabit+s|Gbit: gigabit+s|px: pixel+s
-        |ms: milliseconde+s|s / sec / sec.: seconde+s|min / mn / min.: minute+s|h: heure+s|j: jour+s|pers.: personne+s
-        |pce: pièce+s"""
+        |mg: milligramme+s|µg: microgramme+s|t: tonne+s|lb: livre+s|oz: once+s|l / L: litre+s|ml / mL: millilitre+s
+        |cl / cL: centilitre+s|dl / dL: décilitre+s|kWh: kilowattheure+s|kW: kilowatt+s|MW: mégawatt+s|W: watt+s|V: volt+s
+        |A: ampère+s|mAh: milliampère-heure, milliampères-heure|ch: cheval, chevaux|Hz: hertz|kHz: kilohertz|MHz: mégahertz
+        |GHz: gigahertz|dB: décibel+s|hPa: hectopascal+s|bar: bar+s|kcal: kilocalorie+s|kJ: kilojoule+s
+        |ko / Ko / kB: kilooctet+s|Mo: mégaoctet+s|Go: gigaoctet+s|To / TB: téraoctet+s|MB: mégaoctet+s|GB: gigaoctet+s
+        |Mbit: mégabit+s|Gbit: gigabit+s|px: pixel+s|ms: milliseconde+s|s / sec / sec.: seconde+s|min / mn / min.: minute+s
+        |h: heure+s|j: jour+s|pers.: personne+s|pce: pièce+s"""
     ),
     currencies=money(
         """€ EUR euro euros: euro+s; centime+s|$ US$ USD dollar dollars: dollar+s; cent+s|£ GBP: livre+s; penny, pence
@@ -84,6 +84,7 @@ FRENCH = WrittenLanguage(
     phones=r"0\d(?:[ .]?\d{2}){4}(?!\d)|(?:0 ?800|3\d{3})(?: \d{2,3}){2,3}(?!\d)",
     pairs=True,
     spelled_letters={},
+    respelled=((r"(vingt|cent)sième", r"\1ième"),),
     feminine=((r"\bun$", "une"),),
     feminine_noun=re.compile(
         r"(?:heure|minute|seconde|milliseconde|semaine|journée|année|nuit|fois|personne|chambre|table|place|page|tonne|livre|once|"

@@ -39,11 +39,11 @@ ITALIAN = WrittenLanguage(
         |km²: chilometro quadrato, chilometri quadrati|cm²: centimetro quadrato, centimetri quadrati|ha: ettaro, ettari
         |m³ / m3 / mc: metro cubo, metri cubi|cm³: centimetro cubo, centimetri cubi|kg: chilogrammo, chilogrammi
         |hg: etto, etti|g / gr: grammo, grammi|mg: milligrammo, milligrammi|µg: microgrammo, microgrammi
-        |t: tonnellata, tonnellate|l / L / lt: litro, litri|ml / mL: millilitro, millilitri|cl: centilitro, centilitri
-        |dl: decilitro, decilitri|kWh: chilowattora|kW: chilowatt|MW: megawatt|W: watt|V: volt|A: ampere|mAh: milliamperora
-        |CV: cavallo, cavalli|Hz: hertz|kHz: chilohertz|MHz: megahertz|GHz: gigahertz|dB: decibel|hPa: ettopascal|bar: bar
-        |kcal: chilocaloria, chilocalorie|kJ: chilojoule|kB / KB: kilobyte|MB: megabyte|GB: gigabyte|TB: terabyte
-        |Mbit: megabit|Gbit: gigabit|px: pixel|ms: millisecondo, millisecondi|s / sec / sec.: secondo, secondi
+        |t: tonnellata, tonnellate|lb: libbra, libbre|oz: oncia, once|l / L / lt: litro, litri|ml / mL: millilitro, millilitri
+        |cl: centilitro, centilitri|dl: decilitro, decilitri|kWh: chilowattora|kW: chilowatt|MW: megawatt|W: watt|V: volt
+        |A: ampere|mAh: milliamperora|CV: cavallo, cavalli|Hz: hertz|kHz: chilohertz|MHz: megahertz|GHz: gigahertz|dB: decibel
+        |hPa: ettopascal|bar: bar|kcal: chilocaloria, chilocalorie|kJ: chilojoule|kB / KB: kilobyte|MB: megabyte|GB: gigabyte
+        |TB: terabyte|Mbit: megabit|Gbit: gigabit|px: pixel|ms: millisecondo, millisecondi|s / sec / sec.: secondo, secondi
         |min / min.: minuto, minuti|h: ora, ore|gg / gg.: giorno, giorni|pers.: persona, persone|pz / pz.: pezzo, pezzi"""
     ),
     currencies=money(
@@ -87,7 +87,13 @@ ITALIAN = WrittenLanguage(
     ),
     century=re.compile(r"secol[oi]|sec\.?"),
     phones=r"(?:3\d{2}|8\d{2})[ .-]?\d{3}[ .-]?\d{3,4}(?!\d)|3\d{2} \d{2} \d{2} \d{3}(?!\d)",
-    respelled=((r"(milion[ei]|miliard[oi]) e ", r"\1 "),),
+    respelled=(
+        (r"(milion[ei]|miliard[oi])(?: e|,) ", r"\1 "),
+        (r"uno(?= mili)", "un"),
+        (r"dicotto", "diciotto"),
+        (r"dicottesimo", "diciottesimo"),
+        (r"diecesimo", "decimo"),
+    ),
     masculine=((r"^uno$", "un"),),
     feminine=((r"^uno$", "una"),),
     feminine_noun=re.compile(

@@ -38,7 +38,7 @@ PORTUGUESE = WrittenLanguage(
         |m² / m2: metro quadrado, metros quadrados|km²: quilômetro quadrado, quilômetros quadrados
         |cm²: centímetro quadrado, centímetros quadrados|ha: hectare+s|m³ / m3: metro cúbico, metros cúbicos
         |cm³: centímetro cúbico, centímetros cúbicos|kg: quilograma+s|g: grama+s|mg: miligrama+s|µg: micrograma+s
-        |t: tonelada+s|lb: libra+s|l / L: litro+s|ml / mL: mililitro+s|cl: centilitro+s|dl: decilitro+s
+        |t: tonelada+s|lb: libra+s|oz: onça+s|l / L: litro+s|ml / mL: mililitro+s|cl: centilitro+s|dl: decilitro+s
         |kWh: quilowatt-hora, quilowatts-hora|kW: quilowatt+s|MW: megawatt+s|W: watt+s|V: volt+s|A: ampere+s
         |mAh: miliampere-hora, miliamperes-hora|cv: cavalo+s|Hz: hertz|kHz: quilohertz|MHz: megahertz|GHz: gigahertz
         |dB: decibel, decibéis|hPa: hectopascal, hectopascais|bar: bar+es|kcal: quilocaloria+s|kJ: quilojoule+s
@@ -87,10 +87,16 @@ PORTUGUESE = WrittenLanguage(
     ),
     century=re.compile(r"séculos?|séc\.?"),
     phones=r"\(\d{2}\) ?9?\d{4}[ -]?\d{4}(?!\d)|9?\d{4}-\d{4}(?!\d)|[29]\d{2} \d{3} \d{3}(?!\d)|\d{2} 9\d{4}[ -]?\d{4}(?!\d)",
-    respelled=((r",", ""),),
+    respelled=(
+        (r",", ""),
+        (r"quadrigent", "quadringent"),
+        (r"seiscentés", "sexcentés"),
+        (r"nongent", "noningent"),
+        (r"\bsegundo milésimo", "dois milésimo"),
+    ),
     feminine=(
         (r"\bum$", "uma"),
-        (r"\bum(?= mil$)", "uma"),
+        (r"\bum(?= mil\b)", "uma"),
         (r"\bdois$", "duas"),
         (r"\bdois(?= mil\b)", "duas"),
         (r"entos\b", "entas"),
