@@ -27,7 +27,8 @@ _LAST_WORD = re.compile(rf"\s*(?P<word>\S+?)(?P<stops>[.!?…؟۔。！？｡।
 _NEXT_WORD = re.compile(r"[^\w]*(?P<word>\w[\w’']*)?(?P<after>\W)?", re.UNICODE)
 _ELISION = re.compile(r"^\w{1,6}['’](?=\w{2,})")
 _INITIAL = re.compile(r"[^\W\d_]\.")
-_DOTTED = re.compile(r"(?:[^\W\d_]\.\s?)+[^\W\d_]")
+_DOTTED = re.compile(r"(?:[^\W\d_]\.[\s-]?)+[^\W\d_]")
+_DAY_AND_MONTH = re.compile(r"\d{1,2}\.\d{1,2}")
 _ROMAN = re.compile(r"[IVX]{1,6}")
 _ADDRESS = re.compile(r"@|://|^www\.|/\w*$")
 _PAIRS = ("()", "[]", "“”", "«»", "「」", "『』", "„“")
@@ -140,7 +141,8 @@ def _ends(word: str, before: str, after: str, whole: str, known: Abbreviations) 
         return _ends_before_number(before, after, whole, known)
     if forms & known.may_end:
         return _ends_unless_continued(after, whole, known)
-    if word.isdigit() or (known.before_ordinal and _ROMAN.fullmatch(word) and len(word) + len(before) > 1):
+    dated = known.before_ordinal and (_DAY_AND_MONTH.fullmatch(word) or (_ROMAN.fullmatch(word) and len(word) + len(before) > 1))
+    if word.isdigit() or dated:
         return _number_ends(word, before, after, whole, known)
     if len(word) == 1 and word.isalpha():
         return _letter_ends(word, before, after, whole, known)
@@ -182,7 +184,7 @@ def _number_ends(word: str, before: str, after: str, whole: str, known: Abbrevia
     """A number that begins a clause, or follows a colon, numbers an item."""
     if len(word) <= 3 and (not before or before.endswith(":")) and word.isdigit():
         return False
-    if not known.before_ordinal or len(word) > (6 if word.isalpha() else 2):
+    if not known.before_ordinal or len(word) > (2 if word.isdigit() else 6):
         return True
     if not after:
         return None

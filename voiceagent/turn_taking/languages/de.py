@@ -123,14 +123,17 @@ GERMAN = Language(
     abbreviations=Abbreviations(
         never=written_set(
             """hr. fr. hrn. dr. prof. dipl. ing. z.b. d.h. u.a. u.ä. i.d.r. z.t. v.a. o.ä. bzw. ca. evtl. ggf. inkl. exkl.
-            zzgl. vgl. sog. max. min. st. geb. gest. bspw. insb. mind. allg. ev. kath. tägl. wg."""
+            zzgl. vgl. sog. max. st. geb. gest. bspw. insb. mind. allg. ev. kath. tägl. wg."""
         ),
         before_number=written_set(
-            """nr. abb. tab. s. bd. kap. art. abs. tel. jan. feb. mrz. apr. jun. jul. aug. sep. sept. okt. nov. dez."""
+            """nr. abb. tab. s. bd. kap. art. abs. tel. jan. feb. mrz. apr. jun. jul. aug. sep. sept. okt. nov. dez. zi. hnr.
+            pos. jän. mär. mo. di. mi. do. sa. so."""
         ),
         compounds=written_set("str."),
-        before_name=written_set("mio. mrd. tsd. mr. mrs."),
-        may_end=written_set("usw. etc. u.s.w. co. jr. sen. std. min. sek. jh. uvm."),
+        before_name=written_set("mio. mrd. tsd. mr. mrs. bio."),
+        may_end=written_set(
+            """usw. etc. u.s.w. co. jr. sen. std. min. sek. jh. uvm. mwst. stdn. mon. stk. pers. v.chr. n.chr."""
+        ),
         starters=written_set(
             """das der die dies dieser diese dieses es er sie wir ich ihr man ein eine sein mein unser dort hier da danach dann
             deshalb daher doch aber und oder wenn weil ob was wer wie wo wann warum welche welcher welches können kann

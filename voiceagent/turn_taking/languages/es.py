@@ -121,11 +121,17 @@ SPANISH = Language(
     dots=word_set("punto"),
     abbreviations=Abbreviations(
         never=written_set(
-            """sr. sra. srta. sres. dr. dra. prof. d. dña. ud. uds. vd. lic. ing. p.ej. ee. aprox. av. avda. c. vs. sta. sto."""
+            """sr. sra. srta. sres. dr. dra. prof. d. dña. ud. uds. vd. lic. ing. p.ej. ee. aprox. av. avda. c. vs. sta. sto.
+            ej. avd. pza. plza. pl. dpto. depto."""
         ),
-        before_number=written_set("núm. n.º nº. no. pág. págs. fig. tel. teléf. art. cap. vol. apdo. tlf."),
+        before_number=written_set(
+            """núm. n.º nº. no. pág. págs. fig. tel. teléf. art. cap. vol. apdo. tlf. tfno. num. pp. ene. feb. mar. abr. may.
+            jun. jul. ago. sep. sept. set. oct. nov. dic. lun. mié. jue. vie. sáb. sab. dom."""
+        ),
         before_name=written_set("s.a."),
-        may_end=written_set("a.m. p.m. etc. ee.uu. cía. jr. min. hab. a.c. d.c."),
+        may_end=written_set(
+            """a.m. p.m. etc. ee.uu. cía. jr. min. hab. a.c. d.c. vds. máx. mín. izq. izda. dcha. dcho. seg. hrs. pers. mill."""
+        ),
         names=written_set("hora"),
         starters=written_set(
             """el la los las un una es son está están hay esto este esta eso él ella nosotros usted ustedes yo tú mi su nuestro

@@ -104,10 +104,13 @@ FRENCH = Language(
     email_signs=word_set("arobase at"),
     dots=word_set("point"),
     abbreviations=Abbreviations(
-        never=written_set("m. mm. mme. mlle. dr. pr. me. p.ex. env. av. bd. boul. st. ste. vs. cf. c.-à-d. max. min."),
-        before_number=written_set("n°. no. fig. p. pp. vol. chap. art. tél. tel. janv. févr. avr. juil. sept. oct. nov. déc."),
+        never=written_set("m. mm. mme. mlle. dr. pr. me. p.ex. env. av. bd. boul. st. ste. vs. cf. c.-à-d. max."),
+        before_number=written_set(
+            """n°. no. fig. p. pp. vol. chap. art. tél. tel. janv. févr. avr. juil. sept. oct. nov. déc. ch. éd. jan. fév. dec.
+            lun. mar. mer. jeu. ven. sam. dim."""
+        ),
         before_name=written_set("s.a."),
-        may_end=written_set("etc. cie. apr. av.j.-c. j.-c."),
+        may_end=written_set("min. etc. cie. apr. av.j.-c. j.-c. sec. pers. apr.j.-c."),
         starters=written_set(
             """le la les l'un un une des ce cela c'est cet cette ces il elle on nous vous ils elles je tu mon ma notre votre
             leur qui que quand où comment pourquoi quel quelle est-ce pour mais et ou si non oui merci aussi ensuite puis

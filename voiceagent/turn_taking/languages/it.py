@@ -103,13 +103,15 @@ ITALIAN = Language(
     dots=word_set("punto"),
     abbreviations=Abbreviations(
         never=written_set(
-            """sig. sig.ra sig.na sigg. dott. dott.ssa dr. prof. prof.ssa ing. avv. arch. p.es. ad.es. ca. s. vs. on. gent.mo"""
+            """sig. sig.ra sig.na sigg. dott. dott.ssa dr. prof. prof.ssa ing. avv. arch. p.es. ad.es. ca. s. vs. on. gent.mo
+            es. ades. geom. rag. ved. cfr."""
         ),
         before_number=written_set(
-            """n. nr. no. tel. pag. pagg. fig. art. cap. vol. int. gen. febb. apr. giu. lug. ago. sett. ott. nov. dic."""
+            """n. nr. no. tel. pag. pagg. fig. art. cap. vol. int. gen. febb. apr. giu. lug. ago. sett. ott. nov. dic. num. nn.
+            pp. feb. mar. mag. set. lun. gio. ven. sab. dom."""
         ),
         before_name=written_set("s.p.a. s.r.l."),
-        may_end=written_set("ecc. etc. a.m. p.m. a.c. d.c. jr. min."),
+        may_end=written_set("ecc. etc. a.m. p.m. a.c. d.c. jr. min. max. incl. escl. sec. gg. pers. pz. mln. mld."),
         starters=written_set(
             """il lo la i gli le un una è sono c'è ci questo questa quello lui lei noi voi loro io tu mio suo nostro vostro che
             chi cosa quando dove come perché quale per ma e o se no sì grazie anche poi dopo prima ora adesso in con di a da

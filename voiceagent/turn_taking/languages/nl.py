@@ -110,10 +110,11 @@ DUTCH = Language(
             n.a.v. incl. excl. max. min. evt. resp. vgl. st."""
         ),
         before_number=written_set(
-            """nr. nrs. blz. no. tel. p. pag. afb. fig. art. hfst. jan. feb. mrt. apr. jun. jul. aug. sep. sept. okt. nov. dec."""
+            """nr. nrs. blz. no. tel. p. pag. afb. fig. art. hfst. jan. feb. mrt. apr. jun. jul. aug. sep. sept. okt. nov. dec.
+            kam. jrg. ma. di. wo. do. vr. za. zo."""
         ),
         before_name=written_set("b.v. n.v."),
-        may_end=written_set("enz. etc. a.m. p.m. jr. sr. v.chr. n.chr. a.u.b. s.v.p."),
+        may_end=written_set("""enz. etc. a.m. p.m. jr. sr. v.chr. n.chr. a.u.b. s.v.p. jl. sec. pers. mln. mio. mld."""),
         starters=written_set(
             """de het een dit dat deze die er hier daar hij zij ze wij we ik u jij je jullie mijn uw ons onze wat wie waar
             wanneer waarom hoe welke kan kunt wilt wil zal is zijn was maar en of als omdat nee ja dank bedankt ook dan

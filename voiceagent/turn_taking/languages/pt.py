@@ -117,12 +117,15 @@ PORTUGUESE = Language(
     email_signs=word_set("arroba"),
     dots=word_set("ponto"),
     abbreviations=Abbreviations(
-        never=written_set("sr. sra. srs. srta. dr. dra. prof. profa. eng. d. av. r. p.ex. aprox. vs. sto. sta. v.exa."),
+        never=written_set(
+            """sr. sra. srs. srta. dr. dra. prof. profa. eng. d. av. r. p.ex. aprox. vs. sto. sta. v.exa. ex. pça. dpto. depto."""
+        ),
         before_number=written_set(
-            """núm. n.º nº. no. n. tel. pág. págs. fig. art. cap. vol. jan. fev. mar. abr. jun. jul. ago. set. out. nov. dez."""
+            """núm. n.º nº. no. n. tel. pág. págs. fig. art. cap. vol. jan. fev. mar. abr. jun. jul. ago. set. out. nov. dez.
+            pp. apto. ap. mai. seg. ter. qua. qui. sex. sáb. sab. dom."""
         ),
         before_name=written_set("s.a."),
-        may_end=written_set("a.m. p.m. etc. ltda. lda. cia. jr. min. a.c. d.c."),
+        may_end=written_set("a.m. p.m. etc. ltda. lda. cia. jr. min. a.c. d.c. máx. mín. un. und. pess."),
         starters=written_set(
             """o a os as um uma é são está estão há isto isso este esta ele ela nós você vocês eu tu meu seu nosso que quem
             quando onde como qual por para mas e ou se não sim obrigado obrigada também depois antes agora em no na com de
