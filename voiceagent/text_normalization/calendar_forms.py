@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 
-from voiceagent.text_normalization.context import words_before
+from voiceagent.text_normalization.context import word_before, words_before
 from voiceagent.text_normalization.forms import Form, any_of, form
 from voiceagent.text_normalization.spoken_numbers import SpokenNumbers
 from voiceagent.text_normalization.written_language import WrittenLanguage
 
 _DASH = r"\s?[-–—]\s?"
 _DAY = r"(?P<day>\d{1,2})(?:er\b|\.?[º°]|\.)?"
-_CLOCK = r"\d{1,2}(?::\d{2}(?::\d{2})?|\s?h\s?\d{2}|\.\d{2})(?!\d)"
+_CLOCK = r"\d{1,2}(?::\d{2}(?::\d{2})?|\s?[hu]\s?\d{2}|\.\d{2})(?!\d|\s?m)"
+_END = rf"(?:{_CLOCK}|\d{{1,2}}(?:\s?h(?!\w))?)"
 _HALF = r"(?:\s?(?P<half>[aApP])\.?\s?[mM]\b\.?)?"
 
 
@@ -34,10 +35,10 @@ class Calendar:
         of = rf"(?:{language.year_of}l?\s)?" if language.year_of else ""
         month = rf"(?P<month>(?i:(?:{months})(?!\w)|(?:{short})(?:\.|(?=\s{of}\d{{4}}))))"
         year = rf"(?:,?\s{of}(?P<year>\d{{4}})(?!\d))?"
-        hours = any_of({name for name in (*language.hour, *language.units["h"], "h", "h.") if name})
         of_unit = {
             unit: any_of(sign for sign, name in language.units.items() if name == language.units[unit]) for unit in ("h", "min")
         }
+        hours = any_of({name for name in (*language.hour, *language.units["h"]) if name}) + f"|{of_unit['h']}"
         day = any_of(self._short_days)
         days, links = rf"(?P<first>(?i:{day}))\.?", any_of(language.weekday_links)
         dotted = (
@@ -50,18 +51,19 @@ class Calendar:
         return (
             form(r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?:[T\s](?P<clock>\d\d:\d\d)(?::\d\d)?Z?)?(?!\d)", self._numeric),
             form(
-                r"(?P<day>\d{1,2})(?P<mark>[./-])\s?(?P<month>\d{1,2})(?P=mark)\s?(?P<year>\d{4}|\d{2})(?![\d.-]*\d)",
+                r"(?P<day>\d{1,2})(?P<mark>[./-])\s?(?P<month>\d{1,2})(?P=mark)(?P<year>\s?\d{4}|\d{2})(?![\d.-]*\d)",
                 self._numeric,
             ),
             *(dotted if language.dotted_dates else ()),
-            form(rf"(?P<from>\d{{1,2}})\.?(?:er)?{_DASH}{_DAY}\s?{of}{month}{year}", self._named),
+            form(rf"(?P<from>\d{{1,2}})\.?(?:er)?(?P<link>\s?[-–—/]\s?){_DAY}\s?{of}{month}{year}", self._named),
             form(rf"{_DAY}\s?{of}{month}{year}", self._named),
-            form(rf"(?P<h>\d{{1,3}})\s?(?:{of_unit['h']})\s?(?P<m>\d{{1,2}})\s?(?:{of_unit['min']})(?!\w)", self._duration),
             form(
-                rf"(?P<first>{_CLOCK}){_HALF}(?:\s?(?P<suffix>{hours})(?!\w))?(?:{_DASH}(?P<last>{_CLOCK})(?:\s?(?:{hours})(?!\w))?)?",
-                self._clock,
+                rf"{_DAY}(?P<mark>[-/])(?P<month>(?i:{months}|{short}))(?:(?P=mark)(?P<year>\d{{4}}|\d{{2}}))?(?!\w)", self._named
             ),
-            form(r"(?P<day>\d{1,2})/(?P<month>\d{1,2})(?![/\d])", self._short),
+            form(rf"(?P<h>\d{{1,3}})\s?(?:{of_unit['h']})\s?(?P<m>\d{{1,2}})\s?(?:{of_unit['min']})(?!\w)", self._duration),
+            form(rf"(?P<first>{_END}){_DASH}(?P<last>{_END})(?:\s?(?P<suffix>{hours})(?!\w))?", self._span),
+            form(rf"(?P<first>{_CLOCK}){_HALF}(?:\s?(?P<suffix>{hours})(?!\w))?", self._clock),
+            form(r"(?P<day>\d{1,2})(?P<mark>[/-])(?P<month>\d{1,2})(?![/\d-])", self._short),
         ), (
             form(rf"{days}\s?(?P<link>{links}|[–—])\s?(?P<last>(?i:{day}))(?!\w)\.?", self._weekday_span),
             form(rf"{days}(?=,?\s\d)", self._weekday),
@@ -84,9 +86,10 @@ class Calendar:
         if start := found.get("from"):
             other = int((found.get("from_month") or "0").rstrip("."))
             its_month = of + language.months[other - 1] if 0 < other <= 12 else ""
-            said = f"{self._day(match, int(start), name)}{its_month} {language.between} {said}"
+            link = language.conjunction if "/" in (found.get("link") or "") else language.between
+            said = f"{self._day(match, int(start), name)}{its_month} {link} {said}"
         if year := found.get("year"):
-            said += of + self._words.year(int(year) if len(year) == 4 else 2000 + int(year))
+            said += of + self._words.year(int(year) + (2000 if int(year) < 100 else 0))
         return said
 
     def _day(self, match: re.Match[str], day: int, month: str) -> str:
@@ -105,9 +108,9 @@ class Calendar:
     def ending(self, match: re.Match[str], noun: str) -> str:
         """The ending of an ordinal before this noun."""
         near = [word.lower() for word in words_before(match, 3)]
-        before = next((word for word in near if word not in self._weekdays), "")
-        around = f"{before} {noun.lower()}"
-        return next((ending for pattern, ending in self._language.rank_endings if re.fullmatch(pattern, around)), "")
+        around = f"{next((word for word in near if word not in self._weekdays), '')} {noun.lower()}"
+        default = "e" if self._words.is_feminine(noun) else "er"
+        return next((ending for pattern, ending in self._language.rank_endings if re.fullmatch(pattern, around)), default)
 
     def _numeric(self, match: re.Match[str]) -> str | None:
         """3.5.2026, 03/05/26, 2026-05-03."""
@@ -120,9 +123,9 @@ class Calendar:
         return self._date(match, self._months[match["month"].lower().rstrip(".")])
 
     def _short(self, match: re.Match[str]) -> str | None:
-        """3/5 where a date is meant."""
-        near = [word.lower() for word in words_before(match)]
-        return self._date(match, int(match["month"]) - 1) if near and near[0] in self._language.before_date else None
+        """3/5, 30-06 where a date is meant."""
+        dated = match["month"].startswith("0") if match["mark"] == "-" else word_before(match) in self._language.before_date
+        return self._date(match, int(match["month"]) - 1) if dated else None
 
     def _month(self, match: re.Match[str]) -> str:
         return self._language.months[self._months[match["month"].lower()]]
@@ -137,36 +140,40 @@ class Calendar:
         first, last = (self._language.weekdays[self._short_days[match[name].lower()]] for name in ("first", "last"))
         dash = match["link"] in "-–—"
         link = self._language.weekday_links["-" if dash else match["link"]]
-        prefix, unless = self._language.range_prefix
-        near = [word.lower() for word in words_before(match)]
-        begins = prefix and dash and not (near and near[0] in unless)
+        prefix, unless, _ = self._language.range_prefix
+        begins = prefix and dash and word_before(match) not in unless
         return f"{prefix} {first} {link} {last}" if begins else f"{first} {link} {last}"
 
-    def _clock(self, match: re.Match[str]) -> str | None:
-        """14:30, 14h30, 14.30 Uhr, 9:00-17:00."""
+    def _span(self, match: re.Match[str]) -> str | None:
+        """9:00-17:30, 9h-17h, 9-17.30 Uhr; numbers alone are no times."""
         first, last = match["first"], match["last"]
-        near = [word.lower() for word in words_before(match)]
-        timed = match["suffix"] or last or match["half"] or (near and near[0] in self._language.before_clock)
-        if "." in first and not timed:
+        timed = [bool(re.search(r"\D", end)) for end in (first, last)]
+        if not any(timed) or ("." in first + last and not match["suffix"] and ":" not in first + last):
             return None
-        said = self._time(first, match["half"] or "", match, hours=bool(match["suffix"]))
-        end = self._time(last, "", match) if last else ""
-        if said is None or end is None:
+        begins = self._time(first, "", match) if timed[0] else self._words.feminine(self._words.cardinal(int(first)))
+        ends = self._time(last, "", match, hours=bool(match["suffix"]))
+        return f"{begins} {self._language.between} {ends}" if begins and ends and int(re.split(r"\D", first)[0]) <= 24 else None
+
+    def _clock(self, match: re.Match[str]) -> str | None:
+        """14:30, 14h30, 14.30 Uhr."""
+        timed = match["suffix"] or match["half"] or word_before(match) in self._language.before_clock
+        if "." in match["first"] and not timed:
             return None
-        return f"{said} {self._language.between} {end}" if end else said
+        return self._time(match["first"], match["half"] or "", match, hours=bool(match["suffix"]))
 
     def _time(self, text: str, half: str, match: re.Match[str], *, hours: bool = False) -> str | None:
         language, words = self._language, self._words
-        hour, minute, *seconds = (int(part) for part in re.findall(r"\d+", text))
+        hour, minute, *seconds = (
+            int(part) for part in [*re.findall(r"\d+", text), *("0" if text.rstrip("h ").isdigit() else "")]
+        )
         if hour > 24 or minute > 59:
             return None
         halves = dict(zip("ap", language.halves_of_day, strict=True)) if language.halves_of_day[0] else {}
         if half.lower() == "p" and not halves and hour < 12:
             hour += 12
-        spoken = words.agreed(words.cardinal(hour), language.units["h"][0])
+        spoken = words.feminine(words.cardinal(hour))
         named = language.hour[hour != 1 and not (language.singular_below_two and hour < 2)]
-        near = [word.lower() for word in words_before(match)]
-        lasting = "h" in text and language.hour[0] != language.minutes and not (near and near[0] in language.before_clock)
+        lasting = "h" in text and minute and word_before(match) not in language.before_clock
         if not minute:
             if (halves and half) or (not named and not (hours or hour in (0, 24) or (language.many_hours and hour > 12))):
                 said = spoken

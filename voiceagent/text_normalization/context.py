@@ -27,6 +27,11 @@ def before(match: re.Match[str]) -> str:
     return words[-1].strip(_MARKS).lower() if words and words[-1][-1] not in ".!?" else ""
 
 
+def word_before(match: re.Match[str]) -> str:
+    """The word before the form in small letters, also behind a full stop."""
+    return (words_before(match) or [""])[0].lower()
+
+
 def after(match: re.Match[str]) -> str:
     """The word after the form, without its punctuation; empty if punctuation stands before it."""
     following = re.match(r"\s+([^\s.,:;!?]+)", match.string[match.end() : match.end() + _REACH])

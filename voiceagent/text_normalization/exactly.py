@@ -58,7 +58,7 @@ class Speller:
         return ", ".join(groups)
 
     def _sound(self, piece: str) -> str:
-        if piece.isdigit():
+        if piece.isdecimal():
             return self.by_digits(piece)
         return self.letters(piece) if piece.isalpha() else self._signs.get(piece, "")
 
@@ -72,7 +72,7 @@ class Speller:
         return " ".join(part for part in said if part)
 
     def _address_part(self, piece: str, *, spell: bool) -> str:
-        if piece.isdigit():
+        if piece.isdecimal():
             return self.by_digits(piece)
         if piece.isalpha():
             return piece if not spell and len(piece) > 1 and _VOWEL.search(piece) else self.letters(piece)

@@ -24,7 +24,10 @@ def any_of(words: Iterable[str]) -> str:
 
 
 EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
-_ENDS = "com|org|net|io|dev|app|edu|gov|info|biz|ai|tv|me|co|us|uk|ca|de|fr|es|it|nl|pt|eu|ch|at|be|au|in|jp|br|ie|nz|shop"
+_ENDS = (
+    "com|org|net|mx|ar|cl|pe|uy|pl|se|dk|fi|cz|lu|io|dev|app|edu|gov|info|biz|ai|tv|me"
+    "|co|us|uk|ca|de|fr|es|it|nl|pt|eu|ch|at|be|au|in|jp|br|ie|nz|shop"
+)
 WEB = re.compile(
     r"https?://[^\s,;!]*[\w/]|www\.[\w-]+(?:\.[\w-]+)+(?:/[\w/-]*)?"
     rf"|(?:[\w-]+\.){{1,4}}(?:{_ENDS})(?::\d+)?(?:/[\w/.-]*[\w/])?\b(?!\.\w)"

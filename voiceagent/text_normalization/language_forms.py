@@ -21,7 +21,7 @@ class LanguageForms:
         language = WRITTEN_LANGUAGES[code]
         words = SpokenNumbers(language)
         calendar = Calendar(language, words)
-        measures, names = Measures(language, words, calendar), Names(language, words)
+        measures, names = Measures(language, words, calendar), Names(language, words, calendar)
         dates, date_words = calendar.forms()
         self.speller = words.speller
         self.forms: tuple[tuple[Form, ...], tuple[Form, ...]] = (
@@ -34,6 +34,7 @@ class LanguageForms:
                 *measures.digits,
                 *names.codes,
                 *measures.plain,
+                *names.last,
             ),
             (*names.addresses, *date_words, *measures.letters, *names.letters),
         )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from voiceagent.text_normalization.calendar_forms import Calendar
-from voiceagent.text_normalization.context import words_before
+from voiceagent.text_normalization.context import after, word_before, words_before
 from voiceagent.text_normalization.forms import any_of, form
-from voiceagent.text_normalization.spoken_numbers import NUMBER, SpokenNumbers, parts
+from voiceagent.text_normalization.spoken_numbers import MILLIONS, NUMBER, SpokenNumbers, changed, parts
 from voiceagent.text_normalization.written_language import WrittenLanguage
 
 _VULGAR = {"½": (1, 2), "⅓": (1, 3), "⅔": (2, 3), "¼": (1, 4), "¾": (3, 4), "⅕": (1, 5), "⅛": (1, 8)}
@@ -15,13 +15,6 @@ _HALVES = "".join(_VULGAR)
 _DASH = r"\s?[-–—]\s?"
 _MINUS = r"(?P<minus>[-−–])?"
 _OPEN_AMOUNT = r",[-–—]{1,2}"
-_NEXT = re.compile(r"\s+([^\s.,:;!?()\"]+)")
-
-
-def noun_after(match: re.Match[str]) -> str:
-    """The word after a form, as it is written."""
-    following = _NEXT.match(match.string, match.end())
-    return following[1] if following else ""
 
 
 class Measures:
@@ -31,11 +24,12 @@ class Measures:
         self._language, self._words, self._calendar = language, words, calendar
         unit = rf"(?:{any_of(language.units)})(?![\w²³])"
         money, scale = any_of(language.currencies), rf"(?:{any_of(language.scales)})(?!\w)"
-        per = rf"(?:\s?/\s?(?P<per>{any_of(language.units)}|\w{{3,12}})(?!\w))?"
+        per = rf"(?:\s?/\s?(?P<each>\d{{1,4}}(?:\s|(?!\w)))?(?P<per>{any_of(language.units)}|[^\W\d_]{{3,12}}|(?<=\d))(?!\w))?"
         amount, to = rf"{_MINUS}(?P<amount>{NUMBER})", rf"(?:{_DASH}(?:[€$£]\s?)?(?P<to>{NUMBER}))?"
         scaled = rf"(?P<open>{_OPEN_AMOUNT})?(?:\s?(?P<scale>{scale}))?"
+        rank = r"\.(?=\s?[-–/]|\s+[^\W\d_])" if language.dotted_dates else re.sub(r"\?P<\w+>", "", language.rank)
         single = re.escape("".join(sign for sign in language.signs if sign not in "#~"))
-        prefix = form(r"(?P<sign>[~≈<>≤≥±+§#])\s?(?=[-−]?\d|[$€£]\s?\d)", self._prefix)
+        prefix = form(r"(?P<sign>§§|[~≈<>≤≥±+§#])\s?(?=[-−]?\d|[$€£]\s?\d)", self._prefix)
         self.open = frozenset({prefix[0]})
         self.money = (
             form(rf"(?P<before>[-−–])?(?P<currency>{money})\s?{amount}{scaled}{to}{per}", self._money),
@@ -51,10 +45,13 @@ class Measures:
             form(rf"(?P<number>{NUMBER})\s?[x×](?!\w)", self._times),
             form(rf"{NUMBER}(?:\s?[+×÷*=−]\s?-?{NUMBER}|\s[-–]\s{NUMBER}(?=\s=))+", self._sum),
             form(rf"(?P<amount>{NUMBER})(?P<dash>{_DASH})(?P<to>{NUMBER})(?![-–/]\d)", self._range),
-            form(rf"(?P<number>\d{{1,4}})(?:{language.rank})(?!\w|\d)", self._rank),
-            form(rf"(?P<number>\d{{2,4}}){language.decade}(?!\w)", self._decade),
+            form(r"(?P<first>\d{1,3})(?:\s?:\s?|-)(?P<last>\d{1,3})(?![:\d-])", self._score),
+            form(rf"(?P<first>\d{{1,3}})(?:{rank})(?P<link>\s?[-–/]\s?)(?P<number>\d{{1,3}})(?:{rank})(?!\w)", self._ranks),
+            form(rf"(?P<number>\d{{1,4}})(?:{language.rank})(?P<rest>(?:-[^\W\d_]+)*)(?!\w)", self._rank),
+            form(rf"(?P<number>\d{{1,4}}){language.decade}(?P<rest>(?:-[^\W\d_]+)*)(?!\w)", self._decade),
             form(
-                r"(?P<number>\d{1,4})(?:-(?P<word>[^\W\d_]{3,}(?:-[^\W\d_]+)*)|(?P<joined>[a-zà-ÿ]{3,}))(?![\w-])", self._compound
+                rf"(?P<number>{NUMBER})(?P<percent>\s?%-?)?(?:-?(?P<word>[a-zà-ÿ]{{2,}}|(?<=-)[^\W\d_]{{3,}}(?:-[^\W\d_]+)*))(?![\w-])",
+                self._compound,
             ),
             prefix,
             *((form(r"(?P<number>\d{1,3})\.(?=\s+[^\W\d_])", self._rank),) if language.dotted_dates else ()),
@@ -77,7 +74,8 @@ class Measures:
         if match["to"]:
             said = self._span(match["amount"], words.counted(match["to"], its), match)
         elif match["scale"]:
-            said = f"{self._scaled(match)} {self._of(its[1])}"
+            scaled = self._scaled(match)
+            said = f"{scaled} {self._of(its[1]) if MILLIONS.search(scaled) else its[1]}"
         elif value and value % 1_000_000 == 0 and not cents:
             said = f"{words.cardinal(value)} {self._of(its[1])}"
         elif cents and value:
@@ -98,23 +96,31 @@ class Measures:
         return f"{of}{noun}" if of.endswith("'") else f"{of} {noun}"
 
     def _per(self, match: re.Match[str]) -> str:
-        if not (per := match["per"]):
+        if match["per"] is None:
             return ""
-        one = self._language.units[per][0] if per in self._language.units else per
-        return " " + self._words.joined(f"{self._language.per} {one}")
+        language, per, each = self._language, match["per"], match["each"]
+        if not per:
+            return f" {language.over} {self._words.cardinal(int(each))}"
+        one, many = language.units.get(per, (per, per))
+        counted = f"{self._words.cardinal(int(each))} {many}" if each else one
+        return " " + self._words.joined(f"{language.per} {counted}")
 
     def _span(self, low: str, said_high: str, match: re.Match[str]) -> str:
-        prefix, unless = self._language.range_prefix
-        near = [word.lower() for word in words_before(match)]
-        start = f"{prefix} " if prefix and not (near and near[0] in unless) else ""
-        return f"{start}{self._alone(low, '')} {self._language.between} {said_high}"
+        prefix, kept, bare = self._language.range_prefix
+        near = word_before(match)
+        start = f"{prefix} " if prefix and near not in kept | bare else ""
+        link = " " if near in bare else f" {self._language.between} "
+        return f"{start}{self._alone(low, '')}{link}{said_high}"
 
     def _measure(self, match: re.Match[str]) -> str | None:
         """5 km, 5-10 km, 20 °C, 50 %, 3 kg/m²; not 3° piano."""
-        words, noun = self._words, noun_after(match)
+        words, noun = self._words, after(match)
         if match["unit"] == "°" and self._is_noun(noun) and noun.islower() and re.fullmatch(self._language.rank, "°"):
             return None
         named = self._language.units[match["unit"]]
+        prepositions, changes = self._language.after_dative
+        if word_before(match) in prepositions:
+            named = (named[0], changed(named[1], changes))
         said = words.counted(match["to"] or match["amount"], named)
         if match["to"] and match["own"]:
             said = f"{words.counted(match['amount'], self._language.units[match['own']])} {self._language.between} {said}"
@@ -127,7 +133,9 @@ class Measures:
         named = self._language.scales[match["scale"]]
         whole, _, fraction = parts(match["amount"])
         if named[0] in ("mil", "mila") and not fraction and len(whole) < 7:
-            return self._minus(match) + self._words.number(f"{whole}000", noun_after(match))
+            return self._minus(match) + self._words.number(f"{whole}000", after(match))
+        if match["scale"] in named:
+            return f"{self._minus(match)}{self._words.number(match['amount'], named[0])} {match['scale']}"
         return self._minus(match) + self._words.counted(match["amount"], named)
 
     def _vulgar(self, match: re.Match[str]) -> str:
@@ -138,7 +146,9 @@ class Measures:
         language, words = self._language, self._words
         half = (over, under) == (1, 2)
         if not whole:
-            return self._half(noun_after(match)) if half else words.counted(str(over), language.fractions[under - 2])
+            near = [word.lower() for word in words_before(match, 2)]
+            halved = near[1] if len(near) > 1 and near[0] == language.conjunction else after(match)
+            return self._half(halved) if half else words.counted(str(over), language.fractions[under - 2])
         before = words.agreed(words.cardinal(int(whole)), "x") if language.digitwise else words.cardinal(int(whole))
         if half:
             return (int(whole) == 1 and language.one_and_half) or language.mixed_half.format(before)
@@ -156,6 +166,8 @@ class Measures:
         words, over, under = self._words, int(match["over"]), int(match["under"])
         if match["whole"] and not (over < under <= 10 and under > 1):
             return None
+        if len(match["over"]) == 4 and len(match["under"]) in (2, 4):
+            return f"{words.year(over)} {words.cardinal(under)}"
         if over < under < 10 and under > 1:
             return self._mixed(match["whole"], over, under, match)
         link = "" if (over, under) == (24, 7) else self._language.out_of if under in (10, 20, 100) else self._language.over
@@ -190,47 +202,58 @@ class Measures:
             return None
         if len(low) > 4 and not re.search(r"[. ]", match["amount"]):
             return None
-        return self._span(match["amount"], self._alone(match["to"], noun_after(match)), match)
+        return self._span(match["amount"], self._alone(match["to"], after(match)), match)
+
+    def _score(self, match: re.Match[str]) -> str:
+        """3:1, 1-0."""
+        link = f" {self._language.score} " if self._language.score else " "
+        return link.join(self._words.cardinal(int(match[name])) for name in ("first", "last"))
+
+    def _ranks(self, match: re.Match[str]) -> str:
+        """1.-3. Klasse, 3e-4e."""
+        link = self._language.conjunction if "/" in match["link"] else self._language.between
+        ending = self._calendar.ending(match, after(match)) if self._language.dotted_dates else ""
+        return f" {link} ".join(self._words.ordinal(int(match[name]), ending=ending) for name in ("first", "number"))
 
     def _rank(self, match: re.Match[str]) -> str:
         """3., 3e, 3º, 3ª, 1er."""
         found, number = match.groupdict(), int(match["number"])
-        noun = noun_after(match)
+        noun = after(match)
         ending = self._calendar.ending(match, noun) if self._language.dotted_dates else ""
-        short = bool(found.get("short")) or (bool(self._language.rank_short) and noun[:1].islower())
         feminine = bool(found.get("f"))
-        return self._words.ordinal(number, feminine=feminine, short=short and not feminine, ending=ending)
+        short = found.get("short") is not None or (noun[:1].islower() and not feminine and self._language.short_rank_before_noun)
+        return self._words.ordinal(number, feminine=feminine, short=short, ending=ending) + (found.get("rest") or "")
 
     def _decade(self, match: re.Match[str]) -> str:
         """1980er, 80er."""
-        return self._words.year(int(match["number"])) + self._language.decade_ending
+        return self._words.year(int(match["number"])) + self._language.decade_ending + match["rest"]
 
     def _compound(self, match: re.Match[str]) -> str:
-        """5-Sterne-Hotel, 3fach."""
-        word = match["word"] or match["joined"]
-        return f"{self._words.number(match['number'], word)} {word}"
+        """5-Sterne-Hotel, 3fach, 100%ig."""
+        percent = self._language.units["%"][0].lower() if match["percent"] else ""
+        return f"{self._words.number(match['number'], match['word'])} {percent}{match['word']}"
 
     def _prefix(self, match: re.Match[str]) -> str:
-        return self._language.signs[match["sign"]]
+        return self._language.signs.get(match["sign"]) or self._language.signs[match["sign"][0]]
 
     def _sign(self, match: re.Match[str]) -> str:
         return self._language.signs[match.group()]
 
     def _number(self, match: re.Match[str]) -> str:
         """Any other number."""
-        near = [word.lower() for word in words_before(match)]
-        noun = noun_after(match)
-        if near and near[0] in self._language.feminine_before:
-            noun = self._language.units["h"][0]
+        noun = after(match)
+        if word_before(match) in self._language.feminine_before and len(match["number"]) < 3:
+            return self._words.feminine(self._words.number(match["number"]))
         return self._minus(match) + self._alone(match["number"], noun)
 
     def _alone(self, written: str, noun: str) -> str:
         """A number; a year where it may be one; digit by digit where it is long or begins with a zero."""
         words = self._words
         if written.isdigit():
-            if (len(written) > 1 and written.startswith("0")) or (len(written) > 4 and not written.endswith("000")):
+            counts = written.endswith("000") or (len(written) < 7 and noun.islower() and len(noun) > 3 and self._is_noun(noun))
+            if (len(written) > 1 and written.startswith("0")) or (len(written) > 4 and not counts):
                 return words.grouped(written)
-            if len(written) == 4 and int(written) < 2000:
+            if len(written) == 4 and int(written) < 2000 and self._language.digitwise:
                 return words.year(int(written))
         return words.number(written, noun if self._is_noun(noun) else "")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from voiceagent.text_normalization.context import word_set, words_before
+from voiceagent.text_normalization.calendar_forms import Calendar
+from voiceagent.text_normalization.context import after, word_set, words_before
 from voiceagent.text_normalization.exactly import LONGEST, is_word
-from voiceagent.text_normalization.forms import EMAIL, WEB, Form, any_of
+from voiceagent.text_normalization.forms import EMAIL, WEB, Form, any_of, form
 from voiceagent.text_normalization.long_numbers import CARD, CODE, IBAN, IP, VERSION
-from voiceagent.text_normalization.measured_forms import noun_after
 from voiceagent.text_normalization.numerals import roman
 from voiceagent.text_normalization.spoken_numbers import SpokenNumbers
 from voiceagent.text_normalization.written_language import WrittenLanguage
@@ -20,18 +20,21 @@ _TELEPHONE = (
     rf"|0\d{{1,4}}(?:{_GAP}{{1,3}}\d{{2,9}}){{1,5}}(?!\w)"
 )
 _GROUPS = re.compile(r"\d+(?:-\d+){2,8}(?![\w-])|\d{4}(?: \d{4})+(?!\w)|0\d+-\d+(?![\w-])|\d{5,}-\d+(?![\w-])")
-_LABELLED = re.compile(r"\d{2,12}(?:[ -]\d{2,9}){1,5}(?![\w-])|\d{3,32}(?![\w.,]\d)(?!\w)")
+_LABELLED = re.compile(r"\d{2,12}(?:[ ./-]\d{2,9}){1,6}(?![\w-])|\d{3,32}(?![\w.,]\d)(?!\w)")
+_BARE_GROUPS = re.compile(r"\d{1,12}(?:[-/.:]\d{1,12})+(?![\w-])")
+_ANYTHING = re.compile(r"(?=\S*\d)[^\s]*[^\s.,!?;:…\"'”’)\]“»]")
 _POSTCODE = re.compile(r"(?P<digits>\d{4}) ?(?P<letters>[A-Z]{2})(?![\w-])")
 _ROMAN = re.compile(r"(?P<numeral>[IVXLCDM]{1,15})(?P<rank>(?:er|re|e|ème|º|ª|°))?(?P<stop>\.(?=\s+[^\W\d_]|\s*$))?(?![\w'’])")
 _RULERS = word_set(
-    """karl carlos carlo charles carlota philipp philippe felipe filippo filips pius pie pío pio georg george jorge giorgio joris
-    elisabeth élisabeth isabel elisabetta elizabeth heinrich henri enrique enrico hendrik henrique ludwig louis luis luigi
-    lodewijk luís friedrich frédéric federico frederik wilhelm guillaume guillermo guglielmo willem johannes jean juan giovanni
-    joão johan paul pablo paolo paulus paulo alexander alexandre alejandro alessandro franz françois francisco francesco frans
-    napoleon napoléon napoleón napoleone peter pierre pedro pietro leo léon león leone katharina catherine catalina caterina
-    maria marie maría margarethe margrethe margarita margherita alfonso alphonse afonso leopold léopold victor vittorio otto
-    urban nikolaus nicolas nicolás benedikt benoît benedicto benedetto benedictus bento rudolf umberto ferdinand fernando
-    manuel sancho jakob jacques jacobo clemens clément clemente gregor grégoire gregorio viktoria victoria"""
+    """karl carlos carlo charles carlota philipp philippe felipe filippo filips pius pie pío pio georg george henrique
+    enrique jorge giorgio joris elisabeth élisabeth isabel elisabetta elizabeth heinrich henri enrico hendrik ludwig louis
+    luis luigi lodewijk luís friedrich frédéric federico frederik wilhelm guillaume guillermo guglielmo willem johannes
+    jean juan giovanni joão johan paul pablo paolo paulus paulo alexander alexandre alejandro alessandro karel eduard
+    édouard eduardo edoardo jaime sixto franz françois francisco francesco frans napoleon napoléon napoleón napoleone
+    peter pierre pedro pietro leo léon león leone katharina catherine catalina caterina maria marie maría margarethe
+    margrethe margarita margherita alfonso alphonse afonso leopold léopold victor vittorio otto urban nikolaus nicolas
+    nicolás benedikt benoît benedicto benedetto benedictus bento rudolf umberto ferdinand fernando manuel sancho jakob
+    jacques jacobo clemens clément clemente gregor grégoire gregorio viktoria victoria"""
 )
 _QUEENS = word_set(
     """elisabeth élisabeth isabel elisabetta elizabeth katharina catherine catalina caterina maria marie maría margarethe
@@ -42,8 +45,8 @@ _QUEENS = word_set(
 class Names:
     """The names of one language that hold numbers, and its abbreviations."""
 
-    def __init__(self, language: WrittenLanguage, words: SpokenNumbers) -> None:
-        self._language, self._words, self._speller = language, words, words.speller
+    def __init__(self, language: WrittenLanguage, words: SpokenNumbers, calendar: Calendar) -> None:
+        self._language, self._words, self._speller, self._calendar = language, words, words.speller, calendar
         self._short = dict(language.short_words)
         self._numbered = dict(language.short_before_number)
         telephone = re.compile(f"{_TELEPHONE}|{language.phones}")
@@ -56,21 +59,23 @@ class Names:
             (_LABELLED, self._labelled),
             (_GROUPS, self._groups),
         )
-        self.addresses = address
+        self.addresses = (*address, form(r"@[^\W\d_][\w.]*\w", self._address))
         self.ip: tuple[Form, ...] = ((IP, self._address),)
         self.codes: tuple[Form, ...] = (
             (VERSION, self._version),
             (_POSTCODE, self._postcode),
             (CODE, self._code),
         )
+        self.last: tuple[Form, ...] = ((_BARE_GROUPS, self._groups), (_ANYTHING, self._anything))
         self.letters: tuple[Form, ...] = (
             (before_number, self._before_number),
             (short, self._short_word),
-            (re.compile(r"(?P<name>\w+)str\.(?!\w)", re.IGNORECASE), self._street),
+            (re.compile(rf"(?P<name>\w+)(?P<end>{any_of(language.endings) or '(?!)'})(?!\w)"), self._ending),
             (IBAN, self._iban),
             (_ROMAN, self._roman),
             (CARD, self._groups),
             (CODE, self._code),
+            (_ANYTHING, self._anything),
         )
         self.open = frozenset({before_number})
 
@@ -94,13 +99,41 @@ class Names:
 
     def _labelled(self, match: re.Match[str]) -> str | None:
         """Code 482 193, numéro 48271, PIN 0042."""
-        return self._groups(match) if self._is_labelled(match) else None
+        written, nearest = match.group(), (words_before(match) or [""])[0]
+        coded = (
+            1 < len(nearest) < 4
+            and nearest.isalpha()
+            and nearest.isupper()
+            and not roman(nearest)
+            and not 1900 <= int(re.sub(r"\D", "", written)) < 2100
+        )
+        things = after(match)
+        counted = len(things) > 3 and things.islower() and things not in self._language.not_nouns
+        if coded and written.isdigit() and not counted:
+            return self._groups(match)
+        few = (len(written) < 4 or re.fullmatch(r"\d{1,3}(?:[. ]\d{3})+", written)) and not written.startswith("0")
+        return self._groups(match) if self._is_labelled(match) and not (few and counted) else None
 
     def _is_labelled(self, match: re.Match[str]) -> bool:
-        near = [word.lower().rstrip(".") for word in words_before(match, 3)]
+        near = [word.lower().rstrip(".") for word in words_before(match, 4)]
         while near and near[0] in self._language.copulas:
             near.pop(0)
+        if len(near) > 2 and near[1] in ("de", "di", "do", "du", "da", "van") and near[2] in self._language.labels:
+            return True
         return bool(near) and near[0] in self._language.labels
+
+    def _anything(self, match: re.Match[str]) -> str | None:
+        """Reads what else has digits in it: its numbers, words and known signs one after another."""
+        if len(match.group()) > LONGEST:
+            return None
+        said = []
+        for piece in re.findall(r"\d+|[^\W\d_]+|[^\w\s]|_", match.group()):
+            if piece.isdecimal():
+                long = len(piece) > 4 or (len(piece) > 1 and piece.startswith("0"))
+                said.append(self._words.grouped(piece) if long else self._words.cardinal(int(piece)))
+            else:
+                said.append(piece if piece.isalpha() else self._language.signs.get(piece, ""))
+        return " ".join(part for part in said if part)
 
     def _version(self, match: re.Match[str]) -> str | None:
         """2.3.1, v2.3."""
@@ -153,13 +186,13 @@ class Names:
         """z. B., Dr.; without a full stop only before a name."""
         written = match.group()
         title = written[0].isupper() and written.isalpha() and len(written) <= 3
-        if title and not noun_after(match)[:1].isupper():
+        if title and not after(match)[:1].isupper():
             return None
         return self._said(written, self._short)
 
-    def _street(self, match: re.Match[str]) -> str | None:
-        """Hauptstr."""
-        return f"{match['name']}{self._language.street}" if self._language.street else None
+    def _ending(self, match: re.Match[str]) -> str:
+        """Hauptstr., Hausnr."""
+        return match["name"] + self._language.endings[match["end"]]
 
     def _roman(self, match: re.Match[str]) -> str | None:
         """Ludwig XIV., XIXe siècle, siglo XIX, Kapitel IV."""
@@ -168,22 +201,21 @@ class Names:
         if not value or (len(numeral) == 1 and numeral not in "IVX"):
             return None
         near = words_before(match, 2)
-        before, noun = (near[0].lower() if near else ""), noun_after(match)
-        century_before, century_after = (language.century.fullmatch(word.lower()) for word in (before, noun))
-        if (
-            century_after
-            or (match["rank"] and before not in _RULERS)
-            or (match["stop"] and noun[:1].isupper() and before not in _RULERS and not near)
-        ):
-            return words.ordinal(value, feminine=match["rank"] == "ª" or words.is_feminine(noun))
-        if century_before or before in language.numbered:
+        before, noun = (near[0] if near else ""), after(match)
+        named = before[:1].isupper() and bool({word.lower() for word in near} & _RULERS)
+        if language.century.fullmatch(before.lower()):
+            return words.ordinal(value) if value <= language.last_ordinal_ruler else words.cardinal(value)
+        if before.lower() in language.numbered:
             return words.cardinal(value)
-        names = {word.lower() for word in near}
-        ruler = bool(names & _RULERS) and near[0][0].isupper()
-        if not ruler and (len(numeral) == 1 or not (near and near[0][:1].isupper())):
+        ranked = match["rank"] or (match["stop"] and not before[:1].isupper())
+        if not named and (ranked or (language.roman_before_noun and len(numeral) > 1 and noun and not before[:1].isupper())):
+            ending = self._calendar.ending(match, noun) if match["stop"] and language.dotted_dates else ""
+            return words.ordinal(value, feminine=match["rank"] == "ª" or words.is_feminine(noun), ending=ending)
+        if not named and (len(numeral) == 1 or not before[:1].isupper()):
             return None
-        article = language.ruler_articles[bool(names & _QUEENS)]
+        queen = bool({word.lower() for word in near} & _QUEENS)
         if value > language.last_ordinal_ruler:
             return words.cardinal(value)
-        said = words.ordinal(value, feminine=bool(names & _QUEENS))
+        said = words.ordinal(value, feminine=queen)
+        article = language.ruler_articles[queen]
         return f"{article} {said.title() if language.dotted_dates else said}" if article else said

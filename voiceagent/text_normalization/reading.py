@@ -35,8 +35,10 @@ def marked(text: str) -> tuple[str, ...]:
 
 MOST_CHARACTERS = 1800
 """The most characters of a spoken clause. No voice takes more; a longer clause is left as it is written."""
-_OPENERS = re.compile(r"(?:[\"“‘\[]|'(?!\d0s\b)|\((?!\d{2,5}\)[\s.-]?\d))*")
-_TAIL = re.compile(r"(?:['’]s)?[.,!?;:…\"'”’)\]]*(?=[\s—]|$)")
+_OPENERS = re.compile(r"(?:[\"“‘„‚«‹¿¡\[]|'(?!\d0s\b)|\((?!\d{2,5}\)[\s.-]?\d))*")
+_ELIDED = re.compile(rf"{_OPENERS.pattern}(?:[^\W\d_]{{1,7}}['’](?=[\d€$£½]|[A-Z]+\d))?")
+"""Also "l'" and "dall'" before a number."""
+_TAIL = re.compile(r"(?:['’]s)?[.,!?;:…\"'”’“»›)\]]*(?=[\s—]|$)")
 _POSSESSIVE = re.compile(r"['’][sS](?=[.,!?;:…\"'”’)\]]*(?:\s|$))")
 
 
@@ -82,6 +84,7 @@ class Reading:
         other = language_forms(language) if language in WRITTEN_LANGUAGES else None
         self._speller = other.speller if other else ENGLISH
         self._open = other.open if other else OPEN
+        self._openers = _ELIDED if other else _OPENERS
         self._forms: tuple[tuple[Form, ...], tuple[Form, ...]] = ((), ())
         if written_forms and other:
             self._forms = other.forms
@@ -99,7 +102,8 @@ class Reading:
         pieces: list[ReadPiece] = []
         at = start = 0
         while at < len(words):
-            opened = _after_openers(text, start)
+            opening = self._openers.match(text, start)
+            opened = opening.end() if opening else start
             said, end = self._find(text, opened, exact)
             to = at + 1
             while ends[to - 1] < end:
@@ -152,11 +156,6 @@ def _ends(text: str, end: int) -> bool:
 
 def _ipa(ipa: str) -> str:
     return " ".join(f"{IPA_BEGIN}{word}{IPA_END}" for word in ipa.split())
-
-
-def _after_openers(text: str, at: int) -> int:
-    match = _OPENERS.match(text, at)
-    return match.end() if match else at
 
 
 def _punctuated(said: str) -> str:

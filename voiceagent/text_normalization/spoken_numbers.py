@@ -18,7 +18,7 @@ _GROUPED = re.compile(
     r"\d{1,3}(?:(?P<sign>[. '’])\d{3})(?:(?P=sign)\d{3})*(?:,\d+)?|\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}"
 )
 _FRACTION = re.compile(r"(?P<whole>.*?)(?:(?P<sign>[.,])(?P<fraction>\d+))?")
-_MILLIONS = re.compile(r".*\bmil[hil]\w+ ?", re.IGNORECASE)
+MILLIONS = re.compile(r".*\b(?:mil|bil|tril)[hil]\w+ ?", re.IGNORECASE)
 """Millions and more are nouns: what they count does not change their number."""
 Changes = tuple[tuple[str, str], ...]
 
@@ -106,18 +106,30 @@ class SpokenNumbers:
 
     def is_feminine(self, noun: str) -> bool:
         """True if the noun is known to be feminine."""
-        return self._language.feminine_noun.fullmatch(noun.lower()) is not None
+        language, word = self._language, noun.lower().partition(" ")[0]
+        return word in language.feminine_words or (
+            word not in language.masculine_words and word.endswith(language.feminine_endings)
+        )
+
+    def feminine(self, words: str) -> str:
+        """The words of a number of hours, whose noun is not said."""
+        return self._changed(words, self._language.hour_feminine)
 
     def agreed(self, words: str, noun: str) -> str:
-        """The words of a number before the noun that it counts."""
-        millions = found.end() if (found := _MILLIONS.match(words)) else 0
+        """The words of a number before the noun that it counts. A noun such as "por ciento" changes nothing."""
+        if noun.partition(" ")[0] in self._language.not_nouns:
+            return words
+        return self.joined(f"{self._changed(words, self.is_feminine(noun))} {noun}").removesuffix(noun).rstrip()
+
+    def _changed(self, words: str, feminine: bool) -> str:
+        millions = found.end() if (found := MILLIONS.match(words)) else 0
         rest = words[millions:]
-        if self.is_feminine(noun):
+        if feminine:
             for pattern, instead in self._language.feminine:
                 rest = re.sub(pattern, instead, rest)
         else:
             rest = changed(rest, self._language.masculine)
-        return self.joined(f"{words[:millions]}{rest} {noun}").removesuffix(noun).rstrip()
+        return words[:millions] + rest
 
     def joined(self, words: str) -> str:
         """Words as they are written beside each other: "un'ora"."""
@@ -139,9 +151,9 @@ class SpokenNumbers:
     def ordinal(self, number: int, *, feminine: bool = False, short: bool = False, ending: str = "") -> str:
         """A rank: "vierte"; with an ending "vierten"."""
         words = self._ordinal(number)
+        if short:
+            words = changed(words, self._language.rank_short)
         if feminine:
             for pattern, instead in self._language.rank_feminine:
                 words = re.sub(pattern, instead, words)
-        if short:
-            words = changed(words, self._language.rank_short)
         return f"{words[:-1]}{ending}" if ending else words

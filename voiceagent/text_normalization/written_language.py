@@ -120,8 +120,11 @@ class WrittenLanguage:
     masculine: tuple[tuple[str, str], ...] = ()
     feminine: tuple[tuple[str, str], ...] = ()
     """The changes of a number's words before a noun."""
-    feminine_noun: re.Pattern[str] = re.compile(r"(?!)")
-    """Nouns in small letters that are feminine."""
+    feminine_words: frozenset[str] = frozenset()
+    feminine_endings: tuple[str, ...] = ()
+    """Feminine nouns in small letters, and how others end."""
+    masculine_words: frozenset[str] = frozenset()
+    """Nouns in small letters that end so and are not."""
     not_nouns: frozenset[str] = frozenset()
     """Words after a number that it does not count."""
     of_many: tuple[str, str] = ("", "")
@@ -149,8 +152,16 @@ class WrittenLanguage:
     """1½, where it is a word of its own."""
     singular_below_two: bool = False
     """True if 0 and 1,5 are followed by the name of one."""
-    street: str = ""
-    """The word that "str." at a word's end stands for."""
+    endings: Mapping[str, str] = field(default_factory=dict)
+    """Abbreviations at a word's end: "Hauptstr."."""
+    score: str = ""
+    """Between the numbers of a score or a ratio: "3:1"."""
+    after_dative: tuple[frozenset[str], tuple[tuple[str, str], ...]] = (frozenset(), ())
+    """Words after which the names of units change, and how."""
+    short_rank_before_noun: bool = False
+    """True if an ordinal is shortened before a noun."""
+    roman_before_noun: bool = False
+    """True if a Roman numeral before a noun is an ordinal."""
     before_clock: frozenset[str] = frozenset()
     """After these words 10.30 is a time."""
     before_date: frozenset[str] = frozenset()
@@ -169,8 +180,8 @@ class WrittenLanguage:
     """The number up to which rulers have ordinals."""
     ruler_articles: Names = ("", "")
     """The article between a ruler's name and number, masculine and feminine."""
-    range_prefix: tuple[str, frozenset[str]] = ("", frozenset())
-    """Said before a range, unless one of these words is before it."""
+    range_prefix: tuple[str, frozenset[str], frozenset[str]] = ("", frozenset(), frozenset())
+    """Said before a range, unless one of these words is before it; after the last ones, its ends stand side by side."""
     decade: str = r"(?!)"
     """The pattern behind the digits of a decade."""
     decade_ending: str = ""

@@ -18,12 +18,12 @@ GERMAN = WrittenLanguage(
     per="pro",
     conjunction="und",
     signs=said_for(
-        """&: und|+: plus|=: gleich|×: mal|*: mal|÷: geteilt durch|−: minus|<: kleiner als|>: größer als|≤: höchstens
+        """§§: Paragrafen|&: und|+: plus|=: gleich|× / *: mal|÷: geteilt durch|−: minus|<: kleiner als|>: größer als|≤: höchstens
         |≥: mindestens|≈: etwa|~: etwa|±: plus minus|§: Paragraf|#: Nummer|@: at|%: Prozent|€: Euro"""
     ),
     spelled_signs=said_for(
-        """@: at|.: Punkt|-: Bindestrich|_: Unterstrich|+: plus|/: Schrägstrich|#: Raute|&: und|=: gleich|%: Prozent
-        |:: Doppelpunkt|*: Stern"""
+        """§§: Paragrafen|@: at|.: Punkt|-: Bindestrich|_: Unterstrich|+: plus|/: Schrägstrich|#: Raute|&: und|=: gleich
+        |%: Prozent|:: Doppelpunkt|*: Stern"""
     ),
     months=listed("Januar Februar März April Mai Juni Juli August September Oktober November Dezember"),
     short_months=listed("Jan/Jän/Jänner Feb Mrz/Mär Apr - Jun Jul Aug Sep/Sept Okt Nov Dez"),
@@ -63,19 +63,20 @@ GERMAN = WrittenLanguage(
         |i. d. R. / i.d.R.: in der Regel|z. T. / z.T.: zum Teil|v. a. / v.a.: vor allem|o. Ä. / o.Ä.: oder Ähnliches
         |bzw.: beziehungsweise|ca.: circa|evtl.: eventuell|ggf.: gegebenenfalls|inkl.: inklusive|exkl.: exklusive
         |zzgl.: zuzüglich|vgl.: vergleiche|sog.: sogenannte|usw.: und so weiter|etc.: et cetera|max.: maximal|min.: mindestens
-        |mind.: mindestens|bspw.: beispielsweise|insb.: insbesondere|allg.: allgemein|tägl.: täglich|wg.: wegen|Hr.: Herr
-        |Fr.: Frau|Dr.: Doktor|Prof.: Professor|Dipl.: Diplom|Ing.: Ingenieur|St.: Sankt|geb.: geboren|MwSt.: Mehrwertsteuer
-        |Tel.: Telefon|Str.: Straße|u.: und|v. Chr.: vor Christus|n. Chr.: nach Christus|km/h: Kilometer pro Stunde"""
+        |mind.: mindestens|bspw.: beispielsweise|insb.: insbesondere|allg.: allgemein|tägl.: täglich|wg.: wegen
+        |Dipl.-Ing.: Diplomingenieur|Jh.: Jahrhundert|Hr.: Herr|Fr.: Frau|Dr.: Doktor|Prof.: Professor|Dipl.: Diplom
+        |Ing.: Ingenieur|St.: Sankt|geb.: geboren|MwSt.: Mehrwertsteuer|Tel.: Telefon|Str.: Straße|u.: und
+        |v. Chr.: vor Christus|n. Chr.: nach Christus|km/h: Kilometer pro Stunde"""
     ),
     short_before_number=said_for(
-        """Nr.: Nummer|S.: Seite|Abb.: Abbildung|Tab.: Tabelle|Bd.: Band|Kap.: Kapitel|Art.: Artikel|Abs.: Absatz
-        |Hnr.: Hausnummer|Zi.: Zimmer|PLZ: Postleitzahl|Pos.: Position|Std.: Stunden"""
+        """Nr.: Nummer|Kl.: Klasse|Bj.: Baujahr|S.: Seite|Abb.: Abbildung|Tab.: Tabelle|Bd.: Band|Kap.: Kapitel|Art.: Artikel
+        |Abs.: Absatz|Hnr.: Hausnummer|Zi.: Zimmer|PLZ: Postleitzahl|Pos.: Position|Std.: Stunden"""
     ),
     labels=word_set(
-        """code codes buchungscode zugangscode pin puk tan nummer telefonnummer handynummer rufnummer kundennummer
-        bestellnummer vertragsnummer kontonummer rechnungsnummer auftragsnummer kartennummer hausnummer vorgangsnummer
-        buchungsnummer sendungsnummer ticketnummer mitgliedsnummer artikelnummer nr telefon tel handy mobil fax
-        durchwahl postleitzahl plz bestellung auftrag buchung ticket vorgang konto iban bic kennwort passwort
+        """notruf wählen code codes buchungscode zugangscode pin puk tan nummer telefonnummer handynummer rufnummer
+        kundennummer bestellnummer vertragsnummer kontonummer rechnungsnummer auftragsnummer kartennummer hausnummer
+        vorgangsnummer buchungsnummer sendungsnummer ticketnummer mitgliedsnummer artikelnummer nr telefon tel handy
+        mobil fax durchwahl postleitzahl plz bestellung auftrag buchung ticket vorgang konto iban bic kennwort passwort
         aktenzeichen flug"""
     ),
     numbered=word_set("""kapitel band teil akt szene artikel abschnitt stufe klasse phase anhang bauabschnitt weltkrieg typ"""),
@@ -85,8 +86,21 @@ GERMAN = WrittenLanguage(
     respelled=((r"eins(?=tausend)", "ein"),),
     masculine=((r"eins$", "ein"),),
     feminine=((r"eins$", "eine"),),
-    feminine_noun=re.compile(
-        r".*(?:[^u]ng|heit|keit|schaft|tät|ion|[^rl]in|e)|person|nacht|uhrzeit|stadt|hand|frau|zahl|tür|nummer|mutter|tochter|schwester|mark|lira"
+    feminine_words=word_set(
+        """person nacht uhrzeit stadt hand frau zahl tür nummer mutter tochter schwester mark lira wahl liga million regel
+        gabel insel schachtel kartoffel tafel arbeit antwort fahrt einfahrt ausfahrt abfahrt karte gebühr bar mail
+        e-mail sms pizza cola kiwi mango tonne firma bank post bahn wand maus kuh kraft luft angst wurst butter feder
+        leiter mauer steuer dauer trauer ecke burg kur natur kultur figur"""
+    ),
+    feminine_endings=listed(
+        "ung heit keit schaft tät ion erin ztin stin kundin kollegin freundin chefin anwältin enz anz ik ur e"
+    ),
+    masculine_words=word_set(
+        """ende auge käse name kunde junge kollege buchstabe gebäude gebirge interesse erbe experte patient patiente
+        tourist getreide gemüse glaube gedanke wille riese hase löwe affe franzose russe pole türke chinese zeuge
+        nachbar abitur tanz kranz glanz schwanz grenze pferde tage jahre monate gäste hunde tische euro ergebnisse tisch
+        kaffee tee schnee see klee gelee essen getränke geschenke geräte spiele stücke pläne plätze anrufe termine
+        preise kurse filme briefe ringe"""
     ),
     not_nouns=word_set(
         """und oder bis mit von vom für ist sind ohne heute bitte alle sowie wie als zu zum am im in auf an aus bei nach
@@ -106,14 +120,12 @@ GERMAN = WrittenLanguage(
             r"|zimmer|buch|haus|gebot)",
             "es",
         ),
-        (r".* (?:.*(?:ung|heit|keit|schaft|tät|ion|in|e)|wahl|liga|hilfe|person|frau)", "e"),
-        (r".*", "er"),
     ),
     dotted_dates=True,
     ruler_articles=("der", "die"),
     decade="er",
     decade_ending="er",
-    copulas=word_set("ist lautet die der den ihre ihr meine mein unter"),
+    copulas=word_set("sie ist lautet die der den ihre ihr meine mein unter"),
     half_before=(
         (
             r"stunde|tablette|pizza|minute|flasche|portion|seite|tonne|meile|tasse|woche|million|milliarde|.*(?:ung|ion|e)",
@@ -122,5 +134,10 @@ GERMAN = WrittenLanguage(
         (r"liter|meter|kilometer|tag|monat|apfel|teelöffel|esslöffel|löffel|preis|kreis", "ein halber"),
         (r"[^\W\d_].{2,}", "ein halbes"),
     ),
-    street="straße",
+    endings={"str.": "straße", "nr.": "nummer"},
+    score="zu",
+    after_dative=(
+        word_set("mit von vom bei nach aus zu seit in vor unter über etwa ca. circa"),
+        ((r"((?i:meter|liter))$", r"\1n"), (r"(Tage|Jahre|Monate)$", r"\1n")),
+    ),
 )

@@ -18,7 +18,7 @@ SPANISH = WrittenLanguage(
     per="por",
     conjunction="y",
     signs=said_for(
-        """&: y|+: más|=: igual a|×: por|*: por|÷: entre|−: menos|<: menor que|>: mayor que|≤: como máximo|≥: al menos
+        """&: y|+: más|=: igual a|× / *: por|÷: entre|−: menos|<: menor que|>: mayor que|≤: como máximo|≥: al menos
         |≈: aproximadamente|~: aproximadamente|±: más menos|§: sección|#: número|@: arroba|%: por ciento|€: euros"""
     ),
     spelled_signs=said_for(
@@ -64,26 +64,26 @@ SPANISH = WrittenLanguage(
     out_of="sobre",
     over="sobre",
     short_words=said_for(
-        """p. ej. / p.ej. / ej.: por ejemplo|Sr.: señor|Sra.: señora|Srta.: señorita|Sres.: señores|Dr.: doctor|Dra.: doctora
-        |D.: don|Dña.: doña|Ud. / Vd.: usted|Uds. / Vds.: ustedes|etc.: etcétera|aprox.: aproximadamente
-        |Avda. / Av. / Avd.: avenida|C/: calle|c/: calle|Pza. / Plza. / Pl.: plaza|Prof.: profesor|Ing.: ingeniero
-        |Lic.: licenciado|máx.: máximo|mín.: mínimo|tel. / tfno. / teléf.: teléfono|izq. / izda.: izquierda
+        """p. ej. / p.ej. / ej.: por ejemplo|Sr.: señor|Sta.: Santa|Sto.: Santo|Sra.: señora|Srta.: señorita|Sres.: señores
+        |Dr.: doctor|Dra.: doctora|D.: don|Dña.: doña|Ud. / Vd.: usted|Uds. / Vds.: ustedes|etc.: etcétera
+        |aprox.: aproximadamente|Avda. / Av. / Avd.: avenida|C/: calle|c/: calle|Pza. / Plza. / Pl.: plaza|Prof.: profesor
+        |Ing.: ingeniero|Lic.: licenciado|máx.: máximo|mín.: mínimo|tel. / tfno. / teléf.: teléfono|izq. / izda.: izquierda
         |dcha. / dcho.: derecha|EE. UU. / EE.UU. / EEUU: Estados Unidos|a. C. / a.C.: antes de Cristo
         |d. C. / d.C.: después de Cristo|Cía.: compañía|dpto. / depto.: departamento|km/h: kilómetros por hora"""
     ),
     short_before_number=said_for(
         """n.º / n.° / nº / n° / núm. / num. / No. / N.º / Nº: número|pág. / p.: página|págs. / pp.: páginas|cap.: capítulo
-        |art.: artículo|fig.: figura|vol.: volumen|hab.: habitación|C.P. / CP: código postal|apdo.: apartado"""
+        |art.: artículo|fig.: figura|vol.: volumen|s.: siglo|hab.: habitación|C.P. / CP: código postal|apdo.: apartado"""
     ),
     labels=word_set(
-        """código códigos pin número n.º nº núm teléfono tel móvil celular fax extensión pedido reserva cliente cuenta
-        tarjeta factura referencia ref billete ticket seguimiento vuelo postal cp iban bic dni nif nie expediente
+        """emergencias código códigos pin número n.º nº núm teléfono tel móvil celular fax extensión pedido reserva cliente
+        cuenta tarjeta factura referencia ref billete ticket seguimiento vuelo postal cp iban bic dni nif nie expediente
         contraseña clave"""
     ),
     numbered=word_set(
         """capítulo tomo parte acto escena libro volumen artículo anexo fase título sección tipo nivel guerra mundial"""
     ),
-    century=re.compile(r"siglos?|s\."),
+    century=re.compile(r"siglos?|s"),
     phones=r"(?:[6-9]\d{2}[ .-]?(?:\d{3}[ .-]?\d{3}|\d{2} \d{2} \d{2})|9\d \d{3} \d{2} \d{2}|\d{2} \d{4} \d{4})(?!\d)",
     respelled=(
         (r"veintiuno(?= mil)", "veintiún"),
@@ -100,12 +100,19 @@ SPANISH = WrittenLanguage(
         (r"ientos", "ientas"),
         ("quinientos", "quinientas"),
     ),
-    feminine_noun=re.compile(
-        r"(?!días?$|mapas?$|idiomas?$|.*[egl]mas?$|.*istas?$|gramas?$).+(?:a|as|ción|ciones|dad|dades|tud)|vez|veces|noche|noches|clase|clases|llave|llaves|parte|partes|tarde|tardes|calle|calles|sesión|sesiones|habitación"
+    feminine_words=word_set(
+        """vez veces noche noches clase clases llave llaves parte partes tarde tardes calle calles mano manos foto fotos
+        moto motos torre torres carne leche nube gente fuente red luz flor sal piel miel señal catedral"""
+    ),
+    feminine_endings=listed("a as ción ciones sión siones dad dades tud tudes eza ezas"),
+    masculine_words=word_set(
+        """día días mapa mapas idioma idiomas problema problemas tema temas sistema sistemas programa programas clima
+        climas esquema esquemas planeta planetas poema poemas drama dramas diploma diplomas aroma aromas cometa dálmata
+        dálmatas turista turistas taxista taxistas artista artistas dentista dentistas sofá gas gases más"""
     ),
     not_nouns=word_set(
         """y o u a de del en con por para que es son la las los el una como más menos al hasta entre era sea sale está
-        estará esta hora será cada ya"""
+        estará esta será cada ya"""
     ),
     of_many=("de", "de"),
     year_of="de",
@@ -120,7 +127,10 @@ SPANISH = WrittenLanguage(
     rank_feminine=(("o$", "a"), ("o ", "a ")),
     rank_short=(("(?<=primer)o$", ""), ("(?<=tercer)o$", "")),
     last_ordinal_ruler=10,
+    score="a",
+    short_rank_before_noun=True,
+    roman_before_noun=True,
     copulas=word_set("es el la su mi"),
     feminine_before=word_set("la las"),
-    half_before=((r".+a", "media"), (r".+o|kilo", "medio")),
+    half_before=((r".+as?", "media"), (r".+o|kilo", "medio")),
 )

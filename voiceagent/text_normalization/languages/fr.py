@@ -18,7 +18,7 @@ FRENCH = WrittenLanguage(
     per="par",
     conjunction="et",
     signs=said_for(
-        """&: et|+: plus|=: égale|×: fois|*: fois|÷: divisé par|−: moins|<: inférieur à|>: supérieur à|≤: au plus|≥: au moins
+        """&: et|+: plus|=: égale|× / *: fois|÷: divisé par|−: moins|<: inférieur à|>: supérieur à|≤: au plus|≥: au moins
         |≈: environ|~: environ|±: plus ou moins|§: paragraphe|#: numéro|@: arobase|%: pour cent|€: euros"""
     ),
     spelled_signs=said_for(
@@ -86,25 +86,36 @@ FRENCH = WrittenLanguage(
     spelled_letters={},
     respelled=((r"(vingt|cent)sième", r"\1ième"),),
     feminine=((r"\bun$", "une"),),
-    feminine_noun=re.compile(
-        r"(?:heure|minute|seconde|milliseconde|semaine|journée|année|nuit|fois|personne|chambre|table|place|page|tonne|livre|once|"
-        r"calorie|kilocalorie|couronne|roupie|pièce|voiture|femme|fille|porte|rue|ligne|ville|carte|facture|commande|adresse|"
-        r"bouteille|tasse|tranche|part|valise|note|demande|offre|chose|question|réponse|lettre|étoile|maison|salle|goutte|cuillère|"
-        r"tablette|pizza|salade|bière|soupe|clé|clef|main|fin|boîte|banque|langue|classe|douche|terrasse|vue|"
-        r".+(?:tion|sion|té|ée|ette|ance|ence|ure|esse|ie|elle|ise|ine|ière))s?"
+    feminine_words=word_set(
+        """heure minute seconde milliseconde semaine journée nuit fois personne chambre table place page livre once calorie
+        couronne roupie voiture femme fille porte rue ligne ville carte facture commande adresse bouteille tranche part
+        note demande offre chose réponse lettre étoile salle pizza salade soupe clé clef main fin boîte banque langue
+        terrasse vue quiche crêpe tarte robe chemise veste paire douzaine dose gélule pilule capsule ampoule recharge
+        prise licence borne cabine suite piscine plage gare école église usine tomate orange pomme poire banane fraise
+        frite cartouche étape équipe école pause gorgée brique feuille caisse bouche dent jambe marche mort mer tour
+        visite course leçon façon maison saison raison boisson livraison"""
     ),
-    not_nouns=word_set(
-        """et ou à de du des en le la les un une sur par pour est sont mais puis avec dans plus moins fois entre"""
+    feminine_endings=listed(
+        """tion sion té ée ette ance ence ure esse ie elle ise ine ière èce asse onne onde uche oute aine ouche ouille
+        aille eille tions sions tés ées ettes ances ences ures esses ies elles ises ines ières èces asses onnes aines"""
     ),
+    masculine_words=word_set(
+        """été côté comité traité musée lycée trophée silence magazine cimetière génie incendie mètre litre verre étés
+        côtés comités musées lycées magazines domaine domaines capitaine pâté thé café tee murmure"""
+    ),
+    not_nouns=word_set("""et ou à de du des en le la les un une sur par pour est sont mais puis avec dans plus moins entre"""),
     of_many=("de", "d'"),
     first_day="premier",
     hour_feminine=True,
     before_clock=word_set("à vers dès jusqu'à"),
     before_date=word_set("le du au lundi mardi mercredi jeudi vendredi samedi dimanche"),
-    rank=r"(?P<f>re|ère|nde)s?|er|ers|ème|ième|e|es|èmes|nd|d",
+    rank=r"(?P<short>(?=nde?))?(?:(?P<f>re|ère|nde)s?|er|ers|ème|ième|e|es|èmes|nd|d)",
+    rank_short=((r"deuxième$", "second"),),
     rank_feminine=(("premier$", "première"), ("second$", "seconde")),
     last_ordinal_ruler=1,
     singular_below_two=True,
+    score="à",
+    feminine_before=word_set("la"),
     copulas=word_set("est le la les de du votre mon ma c'est"),
     half_before=((r"heure|journée|douzaine|bouteille|portion|page|livre|tonne", "une demi"),),
 )

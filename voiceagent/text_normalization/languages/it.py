@@ -18,7 +18,7 @@ ITALIAN = WrittenLanguage(
     per="al",
     conjunction="e",
     signs=said_for(
-        """&: e|+: più|=: uguale a|×: per|*: per|÷: diviso|−: meno|<: minore di|>: maggiore di|≤: al massimo|≥: almeno|≈: circa
+        """&: e|+: più|=: uguale a|× / *: per|÷: diviso|−: meno|<: minore di|>: maggiore di|≤: al massimo|≥: almeno|≈: circa
         |~: circa|±: più o meno|§: paragrafo|#: numero|@: chiocciola|%: per cento|€: euro"""
     ),
     spelled_signs=said_for(
@@ -74,18 +74,18 @@ ITALIAN = WrittenLanguage(
         |km/h: chilometri all'ora"""
     ),
     short_before_number=said_for(
-        """n. / n° / nº / nr. / num.: numero|nn.: numeri|pag. / p.: pagina|pagg. / pp.: pagine|cap.: capitolo|art.: articolo
-        |fig.: figura|vol.: volume|v.: via"""
+        """n. / n° / nº / nr. / num.: numero|nn.: numeri|h. / h: ore|sec.: secolo|pag. / p.: pagina|pagg. / pp.: pagine
+        |cap.: capitolo|art.: articolo|fig.: figura|vol.: volume|v.: via"""
     ),
     labels=word_set(
-        """codice codici pin numero n tel telefono cellulare cell fax interno ordine prenotazione cliente conto carta
-        fattura riferimento rif biglietto ticket tracciamento volo cap iban bic pratica password otp"""
+        """emergenze codice codici pin numero n tel telefono cellulare cell fax interno ordine prenotazione cliente conto
+        carta fattura riferimento rif biglietto ticket tracciamento volo cap iban bic pratica password otp"""
     ),
     numbered=word_set(
         """capitolo tomo parte atto scena libro volume articolo allegato fase titolo sezione tipo livello canto guerra
         mondiale"""
     ),
-    century=re.compile(r"secol[oi]|sec\.?"),
+    century=re.compile(r"secol[oi]|sec"),
     phones=r"(?:3\d{2}|8\d{2})[ .-]?\d{3}[ .-]?\d{3,4}(?!\d)|3\d{2} \d{2} \d{2} \d{3}(?!\d)",
     respelled=(
         (r"(milion[ei]|miliard[oi])(?: e|,) ", r"\1 "),
@@ -96,15 +96,23 @@ ITALIAN = WrittenLanguage(
     ),
     masculine=((r"^uno$", "un"),),
     feminine=((r"^uno$", "una"),),
-    feminine_noun=re.compile(
-        r"(?!problema|sistema|programma|tema$|clima$|giorno|grammi).*(?:a|zione|sione|tà)|notte|parte|chiave|ore|volte"
+    feminine_words=word_set(
+        """notte parte chiave classe mano moto foto auto stazione nave carne gente legge rete stagione lezione canzone
+        televisione carte"""
+    ),
+    feminine_endings=listed("a zione sione tà tù"),
+    masculine_words=word_set(
+        """problema sistema programma tema clima poema dramma diploma aroma pianeta cinema dentista turista artista pigiama"""
     ),
     not_nouns=word_set(
         """e o a di da in con per su è sono il la le lo i gli del della al alla ma fra tra era sia come più meno ed od fino
-        sarà circa ora"""
+        sarà circa"""
     ),
     of_many=("di", "di"),
     first_day="primo",
+    score="a",
+    feminine_before=word_set("all"),
+    roman_before_noun=True,
     hour_feminine=True,
     before_clock=word_set("alle dalle ore delle le all'una per"),
     before_date=word_set("il dal al del lunedì martedì mercoledì giovedì venerdì sabato domenica"),
@@ -117,7 +125,7 @@ ITALIAN = WrittenLanguage(
         (r"\bal (?=[aeiou])", "all'"),
         (r"\bal (?=\w+a$|notte)", "alla "),
     ),
-    range_prefix=("da", word_set("da dal dalle dalla dai dall' tra fra in di e")),
+    range_prefix=("da", word_set("da dal dalle dalla dai dall"), word_set("tra fra in di e per con")),
     copulas=word_set("è il la suo mio"),
-    half_before=((r"ora|giornata|.+a", "mezza"), (r".+o", "mezzo")),
+    half_before=((r"ore|giornate|.+a", "mezza"), (r".+o", "mezzo")),
 )

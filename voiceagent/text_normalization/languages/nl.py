@@ -18,7 +18,7 @@ DUTCH = WrittenLanguage(
     per="per",
     conjunction="en",
     signs=said_for(
-        """&: en|+: plus|=: is|×: keer|*: keer|÷: gedeeld door|−: min|<: kleiner dan|>: groter dan|≤: hoogstens|≥: minstens
+        """&: en|+: plus|=: is|× / *: keer|÷: gedeeld door|−: min|<: kleiner dan|>: groter dan|≤: hoogstens|≥: minstens
         |≈: ongeveer|~: ongeveer|±: plus of min|§: paragraaf|#: nummer|@: apenstaartje|%: procent|€: euro"""
     ),
     spelled_signs=said_for(
@@ -74,9 +74,9 @@ DUTCH = WrittenLanguage(
         |kam.: kamer|jrg.: jaargang"""
     ),
     labels=word_set(
-        """code codes pin pincode nummer nr telefoon telefoonnummer tel mobiel fax toestel bestelling bestelnummer boeking
-        boekingsnummer reservering klantnummer rekening rekeningnummer kaart factuur factuurnummer ticket vlucht
-        postcode iban bic bsn wachtwoord ordernummer dossiernummer"""
+        """alarmnummer code codes pin pincode nummer nr telefoon telefoonnummer tel mobiel fax toestel bestelling
+        bestelnummer boeking boekingsnummer reservering klantnummer rekening rekeningnummer kaart factuur factuurnummer
+        ticket vlucht postcode iban bic bsn wachtwoord ordernummer dossiernummer"""
     ),
     numbered=word_set("""hoofdstuk deel akte scène boek artikel bijlage fase titel niveau type wereldoorlog klasse"""),
     century=re.compile(r"eeuw(?:en)?"),
@@ -91,5 +91,5 @@ DUTCH = WrittenLanguage(
     copulas=word_set("is luidt het de uw mijn"),
     half_before=((r"uur|jaar|kilo|pond|glas|brood|.*je|van|en|of|.{0,2}", "een half"), (r"[^\W\d_]+", "een halve")),
     one_and_half="anderhalf",
-    street="straat",
+    endings={"str.": "straat", "nr.": "nummer"},
 )

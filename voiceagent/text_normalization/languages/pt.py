@@ -18,7 +18,7 @@ PORTUGUESE = WrittenLanguage(
     per="por",
     conjunction="e",
     signs=said_for(
-        """&: e|+: mais|=: igual a|×: vezes|*: vezes|÷: dividido por|−: menos|<: menor que|>: maior que|≤: no máximo|≥: no mínimo
+        """&: e|+: mais|=: igual a|× / *: vezes|÷: dividido por|−: menos|<: menor que|>: maior que|≤: no máximo|≥: no mínimo
         |≈: cerca de|~: cerca de|±: mais ou menos|§: parágrafo|#: número|@: arroba|%: por cento|€: euros"""
     ),
     spelled_signs=said_for(
@@ -67,26 +67,29 @@ PORTUGUESE = WrittenLanguage(
     out_of="de",
     over="por",
     short_words=said_for(
-        """p. ex. / p.ex. / ex.: por exemplo|Sr.: senhor|Sra.: senhora|Srta.: senhorita|Srs.: senhores|Dr.: doutor|Dra.: doutora
-        |D.: dom|Prof.: professor|Profa. / Prof.ª: professora|Eng.: engenheiro|etc.: et cetera|aprox.: aproximadamente
-        |Av.: avenida|R.: rua|Pça. / Pç.: praça|tel.: telefone|máx.: máximo|mín.: mínimo|EUA: Estados Unidos
-        |a.C. / a. C.: antes de Cristo|d.C. / d. C.: depois de Cristo|Cia.: companhia|Ltda.: limitada
+        """p. ex. / p.ex. / ex.: por exemplo|Sr.: senhor|Sta.: Santa|Sto.: Santo|Sra.: senhora|Srta.: senhorita|Srs.: senhores
+        |Dr.: doutor|Dra.: doutora|D.: dom|Prof.: professor|Profa. / Prof.ª: professora|Eng.: engenheiro|etc.: et cetera
+        |aprox.: aproximadamente|Av.: avenida|R.: rua|Pça. / Pç.: praça|tel.: telefone|máx.: máximo|mín.: mínimo
+        |EUA: Estados Unidos|a.C. / a. C.: antes de Cristo|d.C. / d. C.: depois de Cristo|Cia.: companhia|Ltda.: limitada
         |dpto. / depto.: departamento|V. Exa.: Vossa Excelência|km/h: quilômetros por hora"""
     ),
     short_before_number=said_for(
         """n.º / n.° / nº / n° / núm. / N.º / Nº: número|pág. / p.: página|págs. / pp.: páginas|cap.: capítulo|art.: artigo
-        |fig.: figura|vol.: volume|apto. / ap.: apartamento"""
+        |fig.: figura|vol.: volume|apto. / ap.: apartamento|séc.: século"""
     ),
     labels=word_set(
-        """código códigos pin senha número nº n.º telefone tel celular telemóvel fax ramal extensão pedido reserva cliente
-        conta cartão fatura referência ref bilhete ticket rastreio rastreamento voo cep postal iban bic nif cpf cnpj rg
-        protocolo processo"""
+        """emergência emergências código códigos pin senha número nº n.º telefone tel celular telemóvel fax ramal extensão
+        pedido reserva cliente conta cartão fatura referência ref bilhete ticket rastreio rastreamento voo cep postal
+        iban bic nif cpf cnpj rg protocolo processo"""
     ),
     numbered=word_set(
         """capítulo tomo parte ato cena livro volume artigo anexo fase título seção secção tipo nível guerra mundial"""
     ),
-    century=re.compile(r"séculos?|séc\.?"),
-    phones=r"\(\d{2}\) ?9?\d{4}[ -]?\d{4}(?!\d)|9?\d{4}-\d{4}(?!\d)|[29]\d{2} \d{3} \d{3}(?!\d)|\d{2} 9\d{4}[ -]?\d{4}(?!\d)",
+    century=re.compile(r"séculos?|séc"),
+    phones=(
+        r"(?:\(\d{2}\) ?9?\d{4}[ -]?\d{4}|9?\d{4}-\d{4}|[29]\d{2} \d{3} \d{3}|\d{2} 9?\d{4}[ -]?\d{4}"
+        r"|2\d \d{3} (?:\d{2} \d{2}|\d{4}))(?!\d)"
+    ),
     respelled=(
         (r",", ""),
         (r"quadrigent", "quadringent"),
@@ -101,12 +104,20 @@ PORTUGUESE = WrittenLanguage(
         (r"\bdois(?= mil\b)", "duas"),
         (r"entos\b", "entas"),
     ),
-    feminine_noun=re.compile(
-        r"(?!dias?$|mapas?$|idiomas?$|.*[egl]mas?$|.*istas?$|.*gramas?$).+(?:a|as|ção|ções|são|sões|dade|dades)|vez|vezes|noite|noites|tarde|tardes|chave|chaves|parte|partes"
+    feminine_words=word_set(
+        """vez vezes noite noites tarde tardes chave chaves parte partes mão mãos foto fotos moto motos torre torres carne
+        gente rede luz flor cor dor lei manhã maçã irmã rua pele ponte sessão sessões televisão questão questões opção"""
+    ),
+    feminine_endings=listed("a as ção ções ssão ssões são sões dade dades gem gens ã ãs ez tude"),
+    masculine_words=word_set(
+        """dia dias mapa mapas idioma idiomas problema problemas tema temas sistema sistemas programa programas clima
+        climas esquema esquemas planeta planetas poema drama diploma diplomas aroma aromas grama gramas quilograma
+        quilogramas miligrama miligramas micrograma microgramas sofá dálmata dálmatas turista turistas dentista
+        dentistas artista artistas dez mês gás mas"""
     ),
     not_nouns=word_set(
         """e ou a o de do da em com por para que é são as os um uma como mais menos ao até entre era seja à às na no das
-        dos está sua minha fica hora cada já"""
+        dos está sua minha fica cada já"""
     ),
     of_many=("de", "de"),
     year_of="de",
@@ -121,8 +132,10 @@ PORTUGUESE = WrittenLanguage(
     rank=r"(?P<f>\.?ª|\.?a)|\.?[º°]|\.?o",
     rank_feminine=(("o$", "a"), ("o ", "a ")),
     last_ordinal_ruler=10,
+    score="a",
+    roman_before_noun=True,
     singular_below_two=True,
     copulas=word_set("é o a seu sua meu"),
-    feminine_before=word_set("as às"),
-    half_before=((r".+a", "meia"), (r".+o", "meio")),
+    feminine_before=word_set("as às à"),
+    half_before=((r".+as?", "meia"), (r".+o", "meio")),
 )
