@@ -426,7 +426,10 @@ def _speech(agent: AgentConfig, engines: Engines) -> AgentSpeech:
         said = phrases.text(name)
         by_name[name] = getattr(own, name) if said is None else said
     by_name.update((filler, filler) for filler in (own.fillers if phrases.fillers is None else phrases.fillers))
-    return AgentSpeech(agent.speech, by_name, agent.base_dir, engines.tts, first, engines.voices)
+    speech = AgentSpeech(agent.speech, by_name, agent.base_dir, engines.tts, first, engines.voices)
+    for code in agent.spoken_languages:  # made now, because it takes milliseconds
+        speech.voice(code)
+    return speech
 
 
 def _require_words_for_yes(code: str, tools: ToolSet) -> None:

@@ -59,6 +59,24 @@ async def test_the_audio_is_of_what_is_said_and_the_words_are_what_is_written(
     assert [word.end_ms for word in words] == sorted(word.end_ms for word in words)
 
 
+@pytest.mark.parametrize(
+    ("code", "written"),
+    [
+        ("de", "Am 3. Mai um 14.30 Uhr, z. B. für 12,50 € bei Ludwig XIV. zu Hause."),
+        ("fr", "Le 1er mai à 14h30, p. ex. pour 1 234,50 € au 06 12 34 56 78, l'8."),
+        ("es", "El 3 de mayo a las 3:30 p. m., p. ej. por 12,50 € en la pág. 4."),
+        ("it", "L'8 marzo alle 14.30, ad es. per 12,50 € al n. 5, 1 ora."),
+        ("nl", "Op 3 mei 2026 om 14.30 uur, d.w.z. voor € 12,50 bij dhr. Bakker."),
+        ("pt", "Em 3 de maio às 14h30, p. ex. por R$ 12,50 no 3.º andar."),
+    ],
+)
+async def test_in_each_language_the_words_are_what_is_written(engine: PiperEngine, code: str, written: str) -> None:
+    voice = AgentSpeech(SpeechSettings(), {}, ".", engine, code).voice()
+    _, words = await speak(voice, written)
+    assert [word.text for word in words] == written.split()
+    assert [word.end_ms for word in words] == sorted(word.end_ms for word in words)
+
+
 async def test_what_a_tool_marks_is_said_exactly_from_then_on(engine: PiperEngine) -> None:
     voice = voice_of(engine, written_forms=False)
     assert voice.take_marks('{"code": "<verbatim>HELLO</verbatim>"}') == '{"code": "HELLO"}'

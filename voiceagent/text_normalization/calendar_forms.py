@@ -66,7 +66,10 @@ class Calendar:
             form(r"(?P<day>\d{1,2})(?P<mark>[/-])(?P<month>\d{1,2})(?![/\d-])", self._short),
         ), (
             form(rf"{days}\s?(?P<link>{links}|[–—])\s?(?P<last>(?i:{day}))(?!\w)\.?", self._weekday_span),
-            form(rf"{days}(?=,?\s\d)", self._weekday),
+            form(
+                rf"{days}(?=,?\s(?:(?P<date>\d{{1,2}}[-/.]\d|\d{{1,2}}\.?\s{of}{months})|\d|(?P<list>(?i:{day})(?!\w))))",
+                self._weekday,
+            ),
             form(rf"(?P<month>(?i:{short}))(?:\.(?=\s{of}\d)|(?=\s{of}\d{{4}}))", self._month),
         )
 
@@ -124,7 +127,10 @@ class Calendar:
 
     def _short(self, match: re.Match[str]) -> str | None:
         """3/5, 30-06 where a date is meant."""
-        dated = match["month"].startswith("0") if match["mark"] == "-" else word_before(match) in self._language.before_date
+        near = word_before(match)
+        dated = near in self._weekdays or near in self._language.before_date
+        if match["mark"] == "-":
+            dated = match["month"].startswith("0") or (dated and int(match["day"]) >= int(match["month"]))
         return self._date(match, int(match["month"]) - 1) if dated else None
 
     def _month(self, match: re.Match[str]) -> str:
@@ -132,7 +138,7 @@ class Calendar:
 
     def _weekday(self, match: re.Match[str]) -> str | None:
         written = match.group().rstrip(".")
-        if written.islower() and not match.group().endswith("."):
+        if written.islower() and not (match.group().endswith(".") or match["date"] or match["list"]):
             return None
         return self._language.weekdays[self._short_days[written.lower()]]
 

@@ -32,7 +32,9 @@ class Measures:
         prefix = form(r"(?P<sign>§§|[~≈<>≤≥±+§#])\s?(?=[-−]?\d|[$€£]\s?\d)", self._prefix)
         self.open = frozenset({prefix[0]})
         self.money = (
-            form(rf"(?P<before>[-−–])?(?P<currency>{money})\s?{amount}{scaled}{to}{per}", self._money),
+            form(
+                rf"(?P<before>[-−–])?(?P<currency>{money})\s?{amount}{scaled}{to}(?:\s(?P<code>{money})(?!\w))?{per}", self._money
+            ),
             form(rf"{amount}{scaled}{to}\s?(?P<currency>{money})(?!\w){per}", self._money),
         )
         self.letters = self.money[:1]
@@ -68,7 +70,7 @@ class Measures:
     def _money(self, match: re.Match[str]) -> str:
         """12,50 €, 10-15 €, 2 Mio. €, 5,- €."""
         words = self._words
-        its, small = self._language.currencies[match["currency"]]
+        its, small = self._language.currencies[match.groupdict().get("code") or match["currency"]]
         whole, _, fraction = parts(match["amount"])
         value, cents = int(whole or 0), int(fraction) if len(fraction) == 2 else 0
         if match["to"]:

@@ -70,7 +70,7 @@ class Names:
         self.letters: tuple[Form, ...] = (
             (before_number, self._before_number),
             (short, self._short_word),
-            (re.compile(rf"(?P<name>\w+)(?P<end>{any_of(language.endings) or '(?!)'})(?!\w)"), self._ending),
+            (re.compile(rf"(?P<name>[^\W\d_]+)(?P<end>{any_of(language.endings) or '(?!)'})(?!\w)"), self._ending),
             (IBAN, self._iban),
             (_ROMAN, self._roman),
             (CARD, self._groups),
@@ -185,7 +185,7 @@ class Names:
     def _short_word(self, match: re.Match[str]) -> str | None:
         """z. B., Dr.; without a full stop only before a name."""
         written = match.group()
-        title = written[0].isupper() and written.isalpha() and len(written) <= 3
+        title = written.istitle() and written.isalpha() and len(written) <= 3
         if title and not after(match)[:1].isupper():
             return None
         return self._said(written, self._short)

@@ -107,9 +107,10 @@ class SpokenNumbers:
     def is_feminine(self, noun: str) -> bool:
         """True if the noun is known to be feminine."""
         language, word = self._language, noun.lower().partition(" ")[0]
-        return word in language.feminine_words or (
-            word not in language.masculine_words and word.endswith(language.feminine_endings)
-        )
+        forms = {word, word.removesuffix("s")}
+        if forms & language.feminine_words:
+            return True
+        return not forms & language.masculine_words and any(form.endswith(language.feminine_endings) for form in forms)
 
     def feminine(self, words: str) -> str:
         """The words of a number of hours, whose noun is not said."""

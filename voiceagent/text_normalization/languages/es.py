@@ -83,6 +83,7 @@ SPANISH = WrittenLanguage(
     numbered=word_set(
         """capítulo tomo parte acto escena libro volumen artículo anexo fase título sección tipo nivel guerra mundial"""
     ),
+    spelled_letters={"Y": "i griega"},
     century=re.compile(r"siglos?|s"),
     phones=r"(?:[6-9]\d{2}[ .-]?(?:\d{3}[ .-]?\d{3}|\d{2} \d{2} \d{2})|9\d \d{3} \d{2} \d{2}|\d{2} \d{4} \d{4})(?!\d)",
     respelled=(

@@ -97,8 +97,8 @@ ITALIAN = WrittenLanguage(
     masculine=((r"^uno$", "un"),),
     feminine=((r"^uno$", "una"),),
     feminine_words=word_set(
-        """notte parte chiave classe mano moto foto auto stazione nave carne gente legge rete stagione lezione canzone
-        televisione carte"""
+        """suite reception notte parte chiave classe mano moto foto auto stazione nave carne gente legge rete stagione
+        lezione canzone televisione carte"""
     ),
     feminine_endings=listed("a zione sione tà tù"),
     masculine_words=word_set(

@@ -79,6 +79,7 @@ DUTCH = WrittenLanguage(
         ticket vlucht postcode iban bic bsn wachtwoord ordernummer dossiernummer"""
     ),
     numbered=word_set("""hoofdstuk deel akte scène boek artikel bijlage fase titel niveau type wereldoorlog klasse"""),
+    spelled_letters={"Y": "ypsilon"},
     century=re.compile(r"eeuw(?:en)?"),
     respelled=((r"duizend(?=[a-zé])", "duizend "),),
     hundreds="honderd",

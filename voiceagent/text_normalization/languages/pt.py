@@ -85,6 +85,7 @@ PORTUGUESE = WrittenLanguage(
     numbered=word_set(
         """capítulo tomo parte ato cena livro volume artigo anexo fase título seção secção tipo nível guerra mundial"""
     ),
+    spelled_letters={"E": "é", "O": "ó"},
     century=re.compile(r"séculos?|séc"),
     phones=(
         r"(?:\(\d{2}\) ?9?\d{4}[ -]?\d{4}|9?\d{4}-\d{4}|[29]\d{2} \d{3} \d{3}|\d{2} 9?\d{4}[ -]?\d{4}"
