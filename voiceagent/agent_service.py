@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 
 import msgspec
 from msgspec import structs
@@ -64,6 +65,7 @@ from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.server.monitoring.observers import Measured, TurnLog
 from voiceagent.settings.agent import AgentConfig, data_dir, store_address
 from voiceagent.settings.steps import unknown_tools
+from voiceagent.settings.values import unknown_parameters
 from voiceagent.store.event_log import EventLog, Origin, StoredLog
 from voiceagent.store.personal_data import PersonalData
 from voiceagent.store.schema import check_driver
@@ -204,7 +206,9 @@ class AgentService:
                 raise ModelError(why)
             if self.agent.steps and (taken := {NOTE, GO_TO}.intersection(tools.names)):
                 raise ConfigError(f"tool {min(taken)}: an agent with steps has a tool of that name already; give yours another")
-            for line in unknown_tools(self.agent.steps, tools.names):
+            parameters = {tool["function"]["name"]: tool["function"]["parameters"] for tool in tools.schemas()}
+            wrong = unknown_tools(self.agent.steps, tools.names), unknown_parameters(self.agent.collect, parameters)
+            for line in chain(*wrong):
                 raise ConfigError(line)
             _require_words_for_yes(self.agent.language, tools)
             rules_of(self.agent, tools, engines.turn)  # the agent's own weights are read here, and not only with the first caller
@@ -311,7 +315,7 @@ class AgentService:
         feeds: CallFeeds,
         phone: PhoneServices,
     ) -> StartCall:
-        steps = step_tools(self.agent) if self.agent.steps else NO_STEPS
+        steps = step_tools(self.agent) if self.agent.steps or self.agent.collect else NO_STEPS
 
         def start_call(leg: Leg, call_id: str, session: dict[str, object]) -> Call:
             facts = facts_of(

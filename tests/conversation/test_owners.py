@@ -26,6 +26,7 @@ OWNERS = {
     "timers": "state",
     "kept": "machine",
     "flow": "steps",
+    "collecting": "collecting",
     "rules": "client_requests",
     "spoken": "caller_turn",
 }

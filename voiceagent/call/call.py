@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
+from datetime import datetime
 from typing import assert_never
 
 from msgspec import Struct, structs
@@ -298,7 +299,7 @@ class Call:
         tasks.start("leg", self._frames())
         tasks.start("leg", self._client())
         self._connect_servers()
-        self._post(ev.CallStarted(scope.now_ms()))
+        self._post(ev.CallStarted(scope.now_ms(), datetime.now().astimezone().date().isoformat()))
         if self._left is not None:
             got = self._session.audio_got(self._resume_after)
             self._post(ev.ConnectionResumed(scope.now_ms(), got and ev.HeardUntil(*got)))

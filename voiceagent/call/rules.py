@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -16,6 +16,7 @@ from voiceagent.call.step_tools import AgentStepTools
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import tokens_of
 from voiceagent.conversation.rules import (
+    CollectRule,
     EndpointingRules,
     Limits,
     MemoryRules,
@@ -34,6 +35,7 @@ from voiceagent.realtime.settings import ClientSettings, Eagerness, SessionFacts
 from voiceagent.settings import agent as config
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.settings.steps import StepSettings
+from voiceagent.settings.values import collected, is_collected
 from voiceagent.text_normalization.reading import unmarked
 from voiceagent.tools.call_tools import EndCallTool
 from voiceagent.tools.schemas import MAX_SHAPES, shapes
@@ -64,6 +66,7 @@ def rules_of(
     """The turn engine's rules for an agent, its tools, its turn judges, its language model's limits and the tools of a call's
     leg."""
     moving = step_tools(agent).every if agent.steps else ()
+    parameters = {name: collected(value).rule for name, value in agent.collect.items()}
     fixed_ms = agent.turn.fixed_endpointing_delay_ms
     return Rules(
         language=agent.language,
@@ -76,7 +79,7 @@ def rules_of(
         tools={
             **{tool.name: ToolRule(tool.policy.effect, values=_values(moving, tool.name)) for tool in moving},
             **{tool.name: _leg_rule(tool) for tool in legs},
-            **{name: _tool_rule(tools, name) for name in tools.names},
+            **{name: _tool_rule(tools, name, parameters) for name in tools.names},
         },
         endpointing=_endpointing(agent, judges) if fixed_ms is None else _fixed_endpointing(fixed_ms),
         speculation=SpeculationRules(
@@ -172,7 +175,8 @@ def step_tools(agent: AgentConfig) -> AgentStepTools:
     """The tools of the agent's steps. Raises ConfigError."""
     own, prompts = agent.prompts, language(agent.spoken_languages[0]).prompts
     note = prompts.note if own.note is None else own.note
-    return AgentStepTools(agent.steps, note, prompts.go_to_step if own.go_to_step is None else own.go_to_step)
+    go_to = prompts.go_to_step if own.go_to_step is None else own.go_to_step
+    return AgentStepTools(agent.steps, note, go_to, agent.collect)
 
 
 def _values(tools: Sequence[Tool], name: str) -> tuple[ValueShape, ...]:
@@ -181,7 +185,8 @@ def _values(tools: Sequence[Tool], name: str) -> tuple[ValueShape, ...]:
 
 def _step_rule(step: StepSettings) -> StepRule:
     ways = tuple(TransitionRule(way.to, way.when, way.after, way.result) for way in step.next)
-    return StepRule(step.instructions, tuple(step.values), ways)
+    own = {name: collected(value).rule for name, value in step.values.items() if is_collected(value)}
+    return StepRule(step.instructions, tuple(step.values), ways, own)
 
 
 def _leg_rule(tool: Tool) -> ToolRule:
@@ -189,9 +194,11 @@ def _leg_rule(tool: Tool) -> ToolRule:
     return ToolRule(policy.effect, policy.fillers, policy.confirm, ends_call=isinstance(tool, EndCallTool))
 
 
-def _tool_rule(tools: ToolSet, name: str) -> ToolRule:
+def _tool_rule(tools: ToolSet, name: str, parameters: Mapping[str, CollectRule]) -> ToolRule:
     policy = tools.policy(name)
-    return ToolRule(policy.effect, policy.fillers, policy.confirm, tools.values(name), tools.run_times.typical_ms(name))
+    collect = {key.partition(".")[2]: rule for key, rule in parameters.items() if key.partition(".")[0] == name}
+    typical_ms = tools.run_times.typical_ms(name)
+    return ToolRule(policy.effect, policy.fillers, policy.confirm, tools.values(name), typical_ms, collect)
 
 
 def endpointing_of(agent: AgentConfig, judges: Sequence[TurnJudge] = ()) -> EndpointModel:

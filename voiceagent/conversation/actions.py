@@ -240,6 +240,20 @@ class StepChanged(Notice, frozen=True):
     step: str
 
 
+ValueStage: TypeAlias = Literal["collecting", "heard", "confirmed", "given_up"]
+
+
+class ValueCollected(Notice, frozen=True):
+    """A value that the turn engine collects has reached a stage: it is asked for, it is read back, it is known, or it is given
+    up."""
+
+    name: str
+    """A value of the step, or `tool.parameter`."""
+    stage: ValueStage
+    value: str = ""
+    """Empty: none is known."""
+
+
 class CallerStarted(Notice, frozen=True):
     """The caller began to speak; `onset_ms` on the call's clock."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from voiceagent.conversation import actions as act
-from voiceagent.conversation import caller_words, floor, silence, tool_runs
+from voiceagent.conversation import caller_words, collecting, floor, silence, tool_runs
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.generation import begin_reply
 from voiceagent.conversation.reply_lifecycle import FINAL, cancel_reply, plan_next
@@ -303,8 +303,9 @@ def delays_of(step: Step, pause: Pause, words: str) -> EndpointingDelays:
     if rules.model is None or not (words or (pause.judged and sounds_like_a_turn(pause))):
         return EndpointingDelays(rules.min_delay_ms, rules.max_delay_ms)
     asked, said = step.last_said, caller_words.said_so_far(step, words)
-    values = pending(_shapes(step), asked)
-    value = progress(said, values, step.language)
+    value = collecting.progress_of(step, said)
+    if value is None:
+        value = progress(said, pending(_shapes(step), asked), step.language)
     evidence = PauseEvidence(
         said, asked, pause.voiced_ms, pause.prosody, value, _calls_tool(step, said), pause.judged, step.state.habit
     )
@@ -314,7 +315,7 @@ def delays_of(step: Step, pause: Pause, words: str) -> EndpointingDelays:
 
 def value_asked_for(step: Step) -> ExpectedValue:
     """Returns the kind of value that the caller was asked for, as far as it is known."""
-    return expected_value(_shapes(step), step.last_said, step.language)
+    return collecting.expected(step) or expected_value(_shapes(step), step.last_said, step.language)
 
 
 def _shapes(step: Step) -> Iterator[ValueShape]:

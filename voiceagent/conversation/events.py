@@ -20,6 +20,9 @@ class Event(Struct, frozen=True):
 class CallStarted(Event, frozen=True):
     """The first leg is up: audio can flow both ways."""
 
+    today: str = ""
+    """The date at the server, as ISO 8601 writes it."""
+
 
 class HangUp(Event, frozen=True):
     """The call must end: the caller hung up, the leg was lost, or the server stops. `reason` is a slug."""

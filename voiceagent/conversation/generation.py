@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
-from voiceagent.conversation import caller_words
+from voiceagent.conversation import caller_words, collecting
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.memory import compact, read_ahead
 from voiceagent.conversation.reply import Reply
@@ -34,7 +34,7 @@ from voiceagent.conversation.reply_lifecycle import (
 from voiceagent.conversation.rules import ReplyWish
 from voiceagent.conversation.silence import SILENCE
 from voiceagent.conversation.state import NextReply, Phase, Step
-from voiceagent.conversation.tool_runs import next_round, start_tool
+from voiceagent.conversation.tool_runs import make_move, next_round, start_tool
 from voiceagent.conversation.tools import confirmation_over, reply_that_tells
 from voiceagent.turn_taking.request import agrees
 
@@ -85,8 +85,15 @@ def _answer(step: Step, wish: ReplyWish | None = None) -> None:
         confirmed = replace(asked, call_id=f"{asked.call_id}_confirmed")
         revise(step, reply.with_tool(confirmed))
         start_tool(step, reply, confirmed)
+    elif said and _is_plain(wish) and (move := collecting.hear(step, said)) is not None:
+        make_move(step, reply, move)
     else:
         generate(step, reply)
+
+
+def _is_plain(wish: ReplyWish | None) -> bool:
+    """Returns whether an answer is wished for as the agent would give it by itself."""
+    return wish is None or (wish.instructions is None and wish.rules is None and wish.input is None)
 
 
 def _new_reply(

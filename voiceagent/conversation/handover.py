@@ -81,6 +81,7 @@ def going_on(rules: Rules, left: State) -> State:
         late=LateResults(owed=(*left.late.owed, *unknown)),
         connection=Connection(lost_ms=0.0),
         flow=left.flow,
+        collecting=replace(left.collecting, before=None),
         kept=left.kept,
     )
 

@@ -36,6 +36,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import (
     caller_turn,
     client_requests,
+    collecting,
     connection,
     floor,
     generation,
@@ -98,13 +99,14 @@ def is_in_phase(state: State, event: ev.Event) -> bool:
 
 def _call_started(step: Step, event: ev.CallStarted) -> None:
     step.set_timer(CALL_LIMIT, step.state.rules.limits.max_call_ms)
+    collecting.begin(step, event.today)
     steps.begin(step)
     words_heard(step)
     if step.state.connection.lost_ms is not None:
         connection.await_caller(step)
     elif step.state.rules.phrases.greeting:
         memory.make_room(step)
-        greeting = step.state.rules.phrases.greeting
+        greeting = collecting.greeting(step, step.state.rules.phrases.greeting)
         begin_reply(step, NextReply("say", greeting, protected=step.is_protected("greeting")))
     else:
         reply_lifecycle.go_idle(step)

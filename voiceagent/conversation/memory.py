@@ -33,7 +33,8 @@ def _of_step(step: Step) -> tuple[str, ...]:
     if rule is None:
         return ()
     known = f"{step.prompts.known_values} {step.state.flow.known}" if step.state.flow.known else ""
-    return rule.instructions, known
+    collected = f"{step.prompts.collected_values} {', '.join(rule.collect)}." if rule.collect else ""
+    return rule.instructions, collected, known
 
 
 def remember(step: Step, messages: Iterable[Message], keys: tuple[str, ...] = ()) -> None:

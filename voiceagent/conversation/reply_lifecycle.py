@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
-from voiceagent.conversation import caller_words, silence
+from voiceagent.conversation import caller_words, collecting, silence
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Chunk, Message, estimated_tokens
 from voiceagent.conversation.memory import known_history, make_room, remember, remember_turn, replace_reply, take_back
@@ -194,6 +194,7 @@ def _remember_cancelled(step: Step, cancelled: Reply) -> None:
         pass
     elif interrupted and _is_unheard_answer(step, cancelled) and not left_effects(step, cancelled):
         caller_words.words_unanswered(step, *take_back(step))
+        collecting.take_back(step)
     else:
         _remember_reply(step, keep_untold(step, cancelled))
         rest = cancelled.unheard if cancelled.resumes else step.state.replies.unheard_text
@@ -215,6 +216,7 @@ def _remember_reply(step: Step, reply: Reply) -> None:
     if reply.is_detached:
         return
     remember(step, reply.messages(step.prompts, as_heard=True), (key_of_reply(reply.reply_id),))
+    collecting.reply_over(step, reply)
     step.change("replies", last=reply)
 
 

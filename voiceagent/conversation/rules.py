@@ -57,6 +57,27 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     """A call whose connection is lost waits for the caller this long; 0: it ends at once."""
 
 
+TRANSFER, MODEL = "transfer", "model"
+"""Ways to give a value up: the caller is transferred to a person, or the language model goes on."""
+
+
+class CollectRule(Struct, frozen=True, forbid_unknown_fields=True):
+    """A value that the turn engine collects itself."""
+
+    kind: str
+    """A name that `values.kind.kind` knows."""
+    ask: str = ""
+    """The question for it. Empty: the one of the caller's language."""
+    options: Mapping[str, object] = {}
+    """The kind's own."""
+    confirm: Literal["always", "doubtful", "never"] = "doubtful"
+    """It is read back always, where it may have been heard wrong, or never."""
+    tries: int = 3
+    """Number of questions that may fail before it is given up."""
+    give_up: str = MODEL
+    """TRANSFER, MODEL, or the step to go to."""
+
+
 class ToolRule(Struct, frozen=True, forbid_unknown_fields=True):
     """The turn engine's rules for a tool."""
 
@@ -70,6 +91,8 @@ class ToolRule(Struct, frozen=True, forbid_unknown_fields=True):
     """The shapes of its arguments, as far as they are known."""
     typical_ms: float = 0.0
     """Typical duration of its runs so far; 0: unknown."""
+    collect: Mapping[str, CollectRule] = {}
+    """The parameters that the turn engine collects before it runs, by name."""
     ends_call: bool = False
     """True for the tool with which the agent ends the call after its reply. The turn engine runs it."""
 
@@ -186,6 +209,8 @@ class StepRule(Struct, frozen=True, forbid_unknown_fields=True):
     values: tuple[str, ...] = ()
     """The names of the values that it collects."""
     next: tuple[TransitionRule, ...] = ()
+    collect: Mapping[str, CollectRule] = {}
+    """The values that the turn engine collects itself, in this order."""
 
 
 class Rules(Struct, frozen=True, forbid_unknown_fields=True):

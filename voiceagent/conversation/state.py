@@ -258,6 +258,43 @@ class StepProgress(Struct, frozen=True):
     """The values that are known, by name."""
     known: str = ""
     """The values that were known when the step began, as JSON. They stand in its prompts, so that those begin alike."""
+    given_up: frozenset[str] = frozenset()
+    """The values that the caller was asked for and did not tell."""
+
+
+class ValueTask(Struct, frozen=True):
+    """A value that is being collected."""
+
+    name: str
+    """A value of the step, or `tool.parameter`."""
+    stage: Literal["asking", "hearing", "reading_back"] = "asking"
+    """The caller is asked for it, for the rest of it, or whether it is right."""
+    so_far: str = ""
+    """The part that was heard."""
+    value: str = ""
+    """The value that is read back."""
+    tries: int = 0
+    """Number of questions that did not lead on."""
+    asked_in: int = 0
+    """The reply with the last question; 0: the caller has said something else since, or has not heard it."""
+    line: str = ""
+    """That question."""
+
+
+class Collecting(Struct, frozen=True):
+    """The values that the turn engine collects."""
+
+    task: ValueTask | None = None
+    before: ValueTask | None = None
+    """The task before the caller's last words."""
+    call: ToolCall | None = None
+    """The tool call that waits for its values."""
+    known: Mapping[str, str] = {}
+    """The tools' parameters that were collected, by `tool.parameter`. A step's values stand in `StepProgress`."""
+    given_up: frozenset[str] = frozenset()
+    """Those that the caller did not tell."""
+    today: str = ""
+    """The date on which the call began."""
 
 
 class Connection(Struct, frozen=True):
@@ -289,12 +326,15 @@ class State(Struct, frozen=True):
     silence: Silence = Silence()
     connection: Connection = Connection()
     flow: StepProgress = StepProgress()
+    collecting: Collecting = Collecting()
     kept: str = ""
     """The state that the tools keep of the call: JSON text."""
     timers: frozenset[str] = frozenset()
 
 
-Part = Literal["memory", "caller_turn", "utterance", "replies", "tools", "late", "speculation", "silence", "connection"]
+Part = Literal[
+    "memory", "caller_turn", "utterance", "replies", "tools", "late", "speculation", "silence", "connection", "collecting"
+]
 """The parts of which single fields are changed."""
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from voiceagent.conversation import actions as act
 from voiceagent.conversation.history import read_arguments
 from voiceagent.conversation.rules import StepRule, TransitionRule
@@ -35,14 +37,37 @@ def tool_ended(step: Step, name: str, output: str, ok: bool) -> None:
         if wanted in rules:
             _enter(step, wanted, {} if wanted == next(iter(rules)) else flow.values)
         return
-    values = flow.values
     if name == NOTE and isinstance(kept := result.get("noted"), dict):
-        values = {**values, **kept}
-        step.put(flow=StepProgress(flow.step, values, flow.known))
-    current = rules[flow.step]
-    following = next((one for one in current.next if _holds(one, current, values, name, result)), None)
+        collected = rules[flow.step].collect.keys() - flow.given_up
+        noted(step, {value: told for value, told in kept.items() if value not in collected})
+    else:
+        _follow(step, name, result)
+
+
+def noted(step: Step, values: Mapping[str, object]) -> None:
+    """Values of the step are known. Go to the step that follows."""
+    flow = step.state.flow
+    step.put(flow=replace(flow, values={**flow.values, **values}))
+    _follow(step, NOTE, {})
+
+
+def give_up(step: Step, value: str) -> None:
+    """The caller does not tell this value of the step."""
+    flow = step.state.flow
+    step.put(flow=replace(flow, given_up=flow.given_up | {value}))
+
+
+def go_to(step: Step, name: str) -> None:
+    """Go to a step, with the values that are known."""
+    _enter(step, name, step.state.flow.values)
+
+
+def _follow(step: Step, tool: str, result: Mapping[str, object]) -> None:
+    flow = step.state.flow
+    current = step.state.rules.steps[flow.step]
+    following = next((one for one in current.next if _holds(one, current, flow.values, tool, result)), None)
     if following is not None:
-        _enter(step, following.to, values)
+        _enter(step, following.to, flow.values)
 
 
 def _holds(way: TransitionRule, current: StepRule, values: Mapping[str, object], tool: str, result: Mapping[str, object]) -> bool:
@@ -55,5 +80,5 @@ def _holds(way: TransitionRule, current: StepRule, values: Mapping[str, object],
 
 def _enter(step: Step, name: str, values: Mapping[str, object]) -> None:
     known = json.dumps(values, ensure_ascii=False, sort_keys=True) if values else ""
-    step.put(flow=StepProgress(name, values, known))
+    step.put(flow=StepProgress(name, values, known, step.state.flow.given_up if values else frozenset()))
     step.do(act.StepChanged(name))

@@ -7,8 +7,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
+from voiceagent.conversation import collecting, silence, steps
 from voiceagent.conversation import events as ev
-from voiceagent.conversation import silence, steps
 from voiceagent.conversation.history import ToolCall, read_arguments
 from voiceagent.conversation.reply import Reply, Round, ToolRun
 from voiceagent.conversation.reply_lifecycle import (
@@ -57,7 +57,7 @@ def tool_call(step: Step, event: ev.ToolCallRequested) -> None:
     step.clear_timers([REPLY, THINKING, RELEASE])
     if not reply.fillers:  # the tool's own filler bridges its run
         step.clear_timers([BRIDGE])
-    call = ToolCall(event.call_id, event.name, event.arguments)
+    call = collecting.with_values(step, ToolCall(event.call_id, event.name, event.arguments))
     reply = add_text(step, replace(reply, tokens=reply.tokens + 1), "", final=True)
     reply = revise(step, reply.with_tool(call))
     if reply.assumed_text:
@@ -67,9 +67,10 @@ def tool_call(step: Step, event: ev.ToolCallRequested) -> None:
     give_known_results(step)
 
 
-def run_tool(step: Step, reply: Reply, call: ToolCall) -> None:
-    """The turn is committed. Run the tool, unless the caller asked for nothing or must confirm it first."""
-    withheld, question = is_withheld(step, call), confirmation_question(step, call)
+def run_tool(step: Step, reply: Reply, call: ToolCall, *, is_asked_for: bool = False) -> None:
+    """The turn is committed. Run the tool, unless the caller asked for nothing, must tell its values or must confirm it first.
+    `is_asked_for`: the caller asked for it before."""
+    withheld, question = not is_asked_for and is_withheld(step, call), confirmation_question(step, call)
     if rule_of(step, call.name).ends_call and not withheld:
         step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
         silence.end_by_agent(step, str((read_arguments(call.arguments) or {}).get("reason") or ""))
@@ -77,17 +78,42 @@ def run_tool(step: Step, reply: Reply, call: ToolCall) -> None:
         return
     if not withheld and not reply.tells:
         drop_lookups(step)
-    if not withheld and not question:
+    needs_values = not withheld and collecting.needs_values(step, call)
+    if not withheld and not question and not needs_values:
         start_tool(step, reply, call)
         return
     step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
     if withheld:
         _tool_ended(step, call, step.prompts.tool_not_asked_for, ok=False)
+    elif needs_values:
+        collecting.hold(step, call)
+        _tool_ended(step, call, step.prompts.tool_lacks_values, ok=True, has_run=False)
     elif step.state.tools.confirming is None:
         ask_to_confirm(step, call)
-        _tool_ended(step, call, step.prompts.tool_not_confirmed, ok=True)
+        _tool_ended(step, call, step.prompts.tool_not_confirmed, ok=True, has_run=False)
     else:
         _tool_ended(step, call, step.prompts.tool_other_unconfirmed, ok=False)
+
+
+def make_move(step: Step, reply: Reply, move: collecting.NextMove) -> None:
+    """Carry out what follows from the caller's words about a value."""
+    if move.noted is not None:
+        call, output = move.noted
+        reply = reply.with_tool(call).with_tool_output(call.call_id, output, ok=True)
+    if move.transfers:
+        reply = replace(reply, transfers=True)
+    line = step.sayings.transfer if move.transfers else move.line
+    if reply.rounds[-1].tools and (line or move.call is None):
+        reply = replace(reply, rounds=(*reply.rounds, Round()))
+    if move.call is not None:
+        run_tool(step, revise(step, reply.with_tool(move.call)), move.call, is_asked_for=True)
+        next_round(step)
+    elif line or move.transfers:
+        reply = add_text(step, reply, line, final=True)
+        if reply.text_only or not line:
+            end_if_complete(step)
+    else:
+        generate(step, reply)
 
 
 def start_tool(step: Step, reply: Reply, call: ToolCall) -> None:
@@ -146,8 +172,8 @@ def give_known_results(step: Step) -> None:
     next_round(step)
 
 
-def _tool_ended(step: Step, call: ToolCall, output: str, ok: bool) -> None:
-    """Note a tool's result for every call of the live reply that is the same."""
+def _tool_ended(step: Step, call: ToolCall, output: str, ok: bool, *, has_run: bool = True) -> None:
+    """Note a tool's result for every call of the live reply that is the same. `has_run` is False for a stand-in."""
     reply = step.state.reply
     assert reply is not None
     for run in reply.rounds[-1].tools:
@@ -156,8 +182,9 @@ def _tool_ended(step: Step, call: ToolCall, output: str, ok: bool) -> None:
             if not reply.assumed_text:
                 step.do(act.ToolEnded(reply.reply_id, run.call.call_id, run.call.name, output, ok))
     revise(step, reply)
-    if not reply.assumed_text:
+    if not reply.assumed_text and has_run:
         steps.tool_ended(step, call.name, output, ok)
+        collecting.tool_ended(step, call.name)
 
 
 def tool_finished(step: Step, event: ev.ToolFinished) -> None:
@@ -182,6 +209,7 @@ def next_round(step: Step) -> None:
     if reply is None:
         return
     if reply.generating or not reply.rounds[-1].tools or reply.status != "live":
+        _ask_behind(step, reply)
         end_if_complete(step)
     elif reply.tools_pending:
         if FILLER not in step.state.timers:
@@ -190,10 +218,26 @@ def next_round(step: Step) -> None:
         _ask(step, reply, step.state.tools.confirming)
     elif silence.is_ended_by_agent(step) and all(rule_of(step, run.call.name).ends_call for run in reply.rounds[-1].tools):
         _take_leave(step, reply)
+    elif (move := _collects(step, reply)) is not None:
+        make_move(step, reply, move)
     elif sum(not part.early for part in reply.rounds) > step.state.rules.limits.max_tool_rounds:
         fail_reply(step, "too_many_tools", f"the reply asked for tools {len(reply.rounds)} times in a row")
     else:
         generate(step, replace(reply, rounds=(*reply.rounds, Round())))
+
+
+def _collects(step: Step, reply: Reply) -> collecting.NextMove | None:
+    """The engine's move about a value, in place of the language model's."""
+    if reply.assumed_text or reply.tells or reply.is_detached:
+        return None
+    return collecting.next_question(step, {run.call.name for run in reply.rounds[-1].tools})
+
+
+def _ask_behind(step: Step, reply: Reply) -> None:
+    """The language model has answered what was not about the value that is being collected. Ask for it again."""
+    is_answer = not (reply.generating or reply.assumed_text or reply.is_detached) and reply.status == "live" and reply.turn > 0
+    if is_answer and (question := collecting.question_behind(step, reply)):
+        add_text(step, reply, question, final=True)
 
 
 def _ask(step: Step, reply: Reply, call: ToolCall) -> None:

@@ -144,7 +144,8 @@ def run_speculatively(step: Step, name: str, arguments: str, *, keep: int = 0) -
     """Run the tool now if it has no effect, has not run already and the turn's limit allows it. `keep` calls of that limit stay
     reserved."""
     state = step.state
-    if rule_of(step, name).effect != "none" or len(state.tools.speculative) + keep >= state.rules.speculation.max_tool_calls:
+    rule = rule_of(step, name)
+    if rule.effect != "none" or rule.collect or len(state.tools.speculative) + keep >= state.rules.speculation.max_tool_calls:
         return
     if speculative_call(step, name, arguments) is None:
         run = SpeculativeToolCall(state.tools.next_speculative_id, name, normalised(arguments), step.at_ms)

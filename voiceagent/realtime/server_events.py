@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import msgspec
 
+from voiceagent.conversation.actions import ValueStage
 from voiceagent.json_types import JsonObject
 from voiceagent.realtime.items import Item
 
@@ -412,6 +413,15 @@ class StepEntered(ServerEvent, frozen=True, kw_only=True):
     """The call is in another step of the agent's graph."""
 
     step: str
+
+
+class ValueChanged(ServerEvent, frozen=True, kw_only=True):
+    """A value that the agent collects has reached a stage."""
+
+    name: str
+    stage: ValueStage
+    value: str
+    """Empty: none is known."""
 
 
 class ToolProgress(ServerEvent, frozen=True, kw_only=True):

@@ -82,6 +82,7 @@ from voiceagent.realtime.server_events import (
     ToolsListed,
     ToolsListing,
     ToolsUnlisted,
+    ValueChanged,
 )
 from voiceagent.realtime.settings import (
     ClientSettings,
@@ -401,6 +402,8 @@ class RealtimeSession:
                 return events + utterance.final(text, at_ms)
             case actions.StepChanged(name):
                 return [StepEntered(step=name)]
+            case actions.ValueCollected(name, stage, value):
+                return [ValueChanged(name=name, stage=stage, value=value)]
             case actions.CallerIdle(since_ms):
                 return self._idle(since_ms, at_ms)
             case actions.NotUnderstood(utterance_id, times, answer):

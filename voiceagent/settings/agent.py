@@ -20,6 +20,7 @@ from voiceagent.media.webrtc.ports import MediaSettings
 from voiceagent.redaction import keep_secrets_of
 from voiceagent.settings.steps import Steps, step_mistakes
 from voiceagent.settings.telephone import TelephonySettings
+from voiceagent.settings.values import Collected, parameter_mistakes
 from voiceagent.settings_file import SettingsFile
 from voiceagent.store.database import VARIABLE, StoreAddress, chosen_store
 from voiceagent.store.personal_data import PersonalKind
@@ -265,6 +266,12 @@ class PromptSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Describes the tool `go_to_step`."""
     known_values: str | None = None
     """Put in front of the values that are known when a step begins."""
+    collected_values: str | None = None
+    """Put in front of the names of the values that the agent collects without the language model."""
+    tool_lacks_values: str | None = None
+    """Takes the place of a tool's result: the caller is asked for values that it needs."""
+    value_given_up: str | None = None
+    """Takes the place of a value that the caller did not tell."""
 
 
 KEY_GOES = "put the key into an environment variable and name that with api_key_env"
@@ -374,6 +381,8 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Python files (relative to this file) or importable modules that hold `@tool` functions, MCP servers, webhooks."""
     steps: Steps = {}
     """The agent's steps by name, if it is a graph; the first one is the beginning."""
+    collect: Collected = {}
+    """The parameters of tools that the turn engine collects before it runs them: their kinds, by `tool.parameter`."""
     end_call: bool = False
     """True if the agent may end the call: the language model gets the tool `end_call`."""
     context: Annotated[tuple[ContextEntry, ...], msgspec.Meta(max_length=16)] = ()
@@ -412,6 +421,8 @@ def load_agent(path: Path) -> AgentConfig:
     agent = file.converted(AgentConfig)
     for message, keys in step_mistakes(agent.steps):
         raise file.error(message, *keys)
+    for message, key in parameter_mistakes(agent.collect, agent.steps):
+        raise file.error(message, "collect", key)
     return msgspec.structs.replace(agent, base_dir=str(path.resolve().parent))
 
 

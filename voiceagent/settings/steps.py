@@ -9,6 +9,7 @@ from typing import Annotated
 
 import msgspec
 
+from voiceagent.settings.values import is_collected, value_mistakes
 from voiceagent.settings_file import did_you_mean
 
 MAX_STEPS, MAX_VALUES, MAX_TRANSITIONS = 64, 32, 32
@@ -38,7 +39,7 @@ class StepSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tools: Annotated[tuple[str, ...], msgspec.Meta(max_length=128)] | None = None
     """The agent's tools that the model has in it. None: all."""
     values: Annotated[dict[str, dict[str, object]], msgspec.Meta(max_length=MAX_VALUES)] = {}
-    """The values to collect: their JSON schemas, by name."""
+    """The values to collect, by name: their JSON schemas, or the settings of those that the turn engine collects itself."""
     next: Annotated[tuple[NextStep, ...], msgspec.Meta(max_length=MAX_TRANSITIONS)] = ()
     everywhere: bool = False
     """True if the model may go to it from any step, because the caller asks for it. Going to the first step starts over."""
@@ -60,6 +61,9 @@ def step_mistakes(steps: Mapping[str, StepSettings]) -> Iterator[Mistake]:
                     f"value {value!r:.60}: expected a name of small letters, digits and _ (at most 40)",
                     ("steps", name, "values"),
                 )
+            elif is_collected(step.values[value]):
+                mistakes = value_mistakes(step.values[value], steps)
+                yield from ((f"step {name}: {value}: {mistake}", ("steps", name, "values", value)) for mistake in mistakes)
         for following in step.next:
             yield from _of_transition(name, step, following, steps, collected)
     if steps:

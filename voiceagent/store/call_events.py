@@ -15,7 +15,9 @@ from voiceagent.conversation import events as ev
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.spans import TurnReport
 
-WORDS = frozenset(["text", "stable", "unstable", "heard", "unheard", "arguments", "output", "message", "state", "detail"])
+WORDS = frozenset(
+    ["text", "stable", "unstable", "heard", "unheard", "arguments", "output", "message", "state", "detail", "value"]
+)
 """Fields that hold what was said, or what tools were given and have answered."""
 _OF_EVENTS: dict[type[ev.Event], str] = {
     ev.ConnectionLost: "connection.lost",
@@ -105,6 +107,8 @@ class CallEvents:
                 yield self._next("caller.not_understood", at_ms, {"utterance": utterance_id, "answer": answer})
             case act.StepChanged(name):
                 yield self._next("step.changed", at_ms, {"step": name})
+            case act.ValueCollected(name, stage, value):
+                yield self._next("value.changed", at_ms, {"name": name, "stage": stage} | ({"value": value} if value else {}))
             case act.LanguageChanged(language):
                 yield self._next("language.changed", at_ms, {"language": language})
             case act.ReplyStarted(reply_id, turn):

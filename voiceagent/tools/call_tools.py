@@ -41,6 +41,10 @@ class StepTools:
         """Returns whether the language model has a tool of the agent in a step."""
         return True
 
+    def shown(self, schema: JsonObject) -> JsonObject:
+        """The schema of a tool of the agent as the language model reads it."""
+        return schema
+
     def own(self, step: str) -> tuple[Tool, ...]:
         """The tools by which it moves on from a step."""
         return ()
@@ -169,7 +173,11 @@ class CallTools:
             servers = []
             clients = {name: tool for name, tool in self._of_response.items() if name in of_response}
         functions = [tool.schema for name, tool in clients.items() if name not in mine]
-        agents = [schema for schema in self.agents.schemas() if self._steps.has(self.step, schema["function"]["name"])]
+        agents = [
+            self._steps.shown(schema)
+            for schema in self.agents.schemas()
+            if self._steps.has(self.step, schema["function"]["name"])
+        ]
         own = [tool.schema for tool in self._steps.own(self.step)]
         return [*agents, *own, *legs, *functions, *(tool.schema for tool in servers)]
 

@@ -68,6 +68,22 @@ class TransferWords:
 
 
 @dataclass(frozen=True, slots=True)
+class ValueWords:
+    """An agent's sentences where it collects a value itself."""
+
+    ask: Mapping[str, str] = field(default_factory=dict)
+    """The question for a value of each kind."""
+    read_back: str = ""
+    """Asks whether a value was heard right; `{value}` stands for it."""
+    rest: str = ""
+    """Asks for the rest of a value of which a part was said."""
+    again: str = ""
+    """Before a question that is asked again, because the answer was no such value or not right."""
+    thanks: str = ""
+    """Before the question for the next value."""
+
+
+@dataclass(frozen=True, slots=True)
 class Abbreviations:
     """A language's words and abbreviations whose full stop ends no sentence. Words are in small letters; abbreviations have their
     full stops."""
@@ -212,6 +228,12 @@ class Prompts:
     """Describes the tool with which it goes to a step that the caller asks for."""
     known_values: str = ""
     """Put in front of the values that are known when a step begins."""
+    collected_values: str = ""
+    """Put in front of the names of the values that the agent collects without the language model."""
+    tool_lacks_values: str = ""
+    """In place of a result: the caller is asked for values that the tool needs."""
+    value_given_up: str = ""
+    """In place of a value that the caller did not tell."""
 
     def with_texts(self, texts: Mapping[str, str]) -> Prompts:
         """The prompts with these texts in place of their own, by field."""
@@ -284,6 +306,7 @@ class Language:
     prompts: Prompts = Prompts()
     phone: PhoneWords = field(default_factory=PhoneWords)
     transfer: TransferWords = field(default_factory=TransferWords)
+    values: ValueWords = field(default_factory=ValueWords)
 
     @property
     def is_known(self) -> bool:

@@ -22,6 +22,8 @@ export const EVENT_CHANNEL = 'oai-events';
  *   answer: 'phrase' | 'apology' | 'offer' | 'check_in' | 'nothing'}} NotUnderstood
  * @typedef {{type: 'voiceagent.heard', item_id: string, heard: string, unheard: string}} Heard
  * @typedef {{type: 'voiceagent.step', step: string}} StepEntered
+ * @typedef {{type: 'voiceagent.value', name: string, stage: 'collecting' | 'heard' | 'confirmed' | 'given_up',
+ *   value: string}} ValueChanged
  * @typedef {{type: 'voiceagent.tool', item_id: string, call_id: string, name: string, arguments: string,
  *   output: string | null, ok: boolean | null, status: 'running' | 'completed' | 'failed' | 'abandoned'}} ToolProgress
  * @typedef {{stage: string, start_ms: number, duration_ms: number, limit_ms: number | null, ok: boolean}} StageSpan
@@ -42,6 +44,6 @@ export const EVENT_CHANNEL = 'oai-events';
  *   content?: {type: string, text?: string, transcript?: string | null}[]}} Item
  *
  * @typedef {{event_id?: string} & (SessionCreated | SpeechStarted | SpeechStopped | TranscriptionCompleted | ItemAdded | ResponseCreated
- *   | ResponseDone | OutputItemAdded | PlayoutChanged | ErrorEvent | PartialTranscript | NotUnderstood | Heard | ToolProgress | StepEntered
+ *   | ResponseDone | OutputItemAdded | PlayoutChanged | ErrorEvent | PartialTranscript | NotUnderstood | Heard | ToolProgress | StepEntered | ValueChanged
  *   | TurnMeasured | CallEnded | ResumeOffered | ConnectionReplaced | ServerDrains)} ServerEvent
  */

@@ -18,6 +18,7 @@ from voiceagent.conversation.actions import (
     SpeculativeToolEnded,
     StepChanged,
     ToolEnded,
+    ValueCollected,
 )
 from voiceagent.conversation.events import Event
 from voiceagent.latency.budgets import Miss
@@ -52,6 +53,8 @@ class Measured(CallObserver):
                 self.metrics.guarded.add(f"{action.direction}: {action.rule}")
             elif isinstance(action, StepChanged):
                 self.metrics.steps.add(action.step)
+            elif isinstance(action, ValueCollected):
+                self.metrics.values.add(action.stage)
             elif isinstance(action, NotUnderstood):
                 self.metrics.not_understood.add(action.answer)
             elif isinstance(action, Failure) and action.code != NOTHING_TO_ANSWER:

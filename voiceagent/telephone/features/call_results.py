@@ -194,6 +194,7 @@ class ResultOf(PhoneFeature):
         self._tools: list[str] = []
         self._said: list[dict[str, str]] = []
         self._detail, self._state = "", b""
+        self._values: dict[str, str] = {}
         self._withholds = not results.settings.transcript
 
     def begin(self, call: RunningCall) -> None:
@@ -210,6 +211,8 @@ class ResultOf(PhoneFeature):
                 case act.ToolStarted(name=name, arguments=arguments) if len(self._tools) < MAX_LINES:
                     self._tools.append(name)
                     self._redactor.note_tool(name, arguments)
+                case act.ValueCollected(name, "confirmed", value) if len(self._values) < MAX_LINES:
+                    self._values[name] = value
                 case act.CallerFinal(text=text):
                     self._say("caller", text)
                 case act.ReplyEnded(heard=heard):
@@ -236,6 +239,8 @@ class ResultOf(PhoneFeature):
             result["answered_by"] = self._screening.answered_by
         if self._detail:
             result["reason_detail"] = self._redactor.mask(self._detail)
+        if self._values:
+            result["values"] = self._redactor.masked(self._values)
         if self._state:
             result["state"] = self._redactor.masked(read_json(self._state))
         if self._leg.has_hung_up_waiting:

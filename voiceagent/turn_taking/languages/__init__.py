@@ -20,7 +20,9 @@ LANGUAGES: Mapping[str, Language] = {one.code: one for one in (ENGLISH, GERMAN, 
 
 
 _PHONE = replace(ENGLISH.phone, machine=frozenset(), absent=frozenset(), person=PersonWords())
-OTHER = replace(UNKNOWN, sayings=ENGLISH.sayings, prompts=ENGLISH.prompts, phone=_PHONE, transfer=ENGLISH.transfer)
+OTHER = replace(
+    UNKNOWN, sayings=ENGLISH.sayings, prompts=ENGLISH.prompts, phone=_PHONE, transfer=ENGLISH.transfer, values=ENGLISH.values
+)
 """Used for a language without a file. An agent in it uses the phrases and prompts of its settings, or English ones."""
 
 

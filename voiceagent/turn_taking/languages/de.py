@@ -9,6 +9,7 @@ from voiceagent.turn_taking.language import (
     Prompts,
     Sayings,
     TransferWords,
+    ValueWords,
     number_words,
     phrase_set,
     word_set,
@@ -191,6 +192,9 @@ GERMAN = Language(
         note="Halte sofort fest, was der Anrufer gesagt hat, jeden Wert unter seinem Namen. Lass weg, was nicht gesagt wurde.",
         go_to_step="Gehe zu diesem Schritt, weil der Anrufer darum bittet.",
         known_values="Bisher bekannt:",
+        collected_values="Diese Werte werden ohne dich erfragt und wiederholt. Frage nie danach, und wiederhole sie nie:",
+        tool_lacks_values='{"status": "noch nicht ausgeführt: der Anrufer wird erst nach dem gefragt, was fehlt"}',
+        value_given_up="der Anrufer hat es nicht gesagt",
     ),
     phone=PhoneWords(
         machine=phrase_set(
@@ -305,5 +309,18 @@ GERMAN = Language(
         press="Drücken Sie die {key}, um den Anruf anzunehmen.",
         gone="Der Anrufer hat aufgelegt. Vielen Dank, auf Wiederhören.",
         joined="Sie sind jetzt verbunden. Auf Wiederhören.",
+    ),
+    values=ValueWords(
+        ask={
+            "phone": "Wie ist Ihre Telefonnummer?",
+            "name": "Wie ist Ihr Name?",
+            "digits": "Wie ist die Nummer?",
+            "choice": "Was davon möchten Sie?",
+            "yes_no": "Ja oder nein?",
+        },
+        read_back="{value}. Ist das richtig?",
+        rest="Und wie geht es weiter?",
+        again="Entschuldigung, bitte noch einmal.",
+        thanks="Danke.",
     ),
 )

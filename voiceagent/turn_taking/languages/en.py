@@ -9,6 +9,7 @@ from voiceagent.turn_taking.language import (
     Prompts,
     Sayings,
     TransferWords,
+    ValueWords,
     number_words,
     phrase_set,
     word_set,
@@ -180,6 +181,9 @@ ENGLISH = Language(
         note="Keep what the caller has told, at once, each value by its name. Leave out what was not told.",
         go_to_step="Go to this step, because the caller asks for it.",
         known_values="Known so far:",
+        collected_values="These values are asked for and read back without you. Never ask for them, and never repeat them:",
+        tool_lacks_values='{"status": "not run yet: the caller is asked for what it needs first"}',
+        value_given_up="the caller did not tell it",
     ),
     phone=PhoneWords(
         machine=phrase_set(
@@ -301,5 +305,18 @@ ENGLISH = Language(
         press="Press {key} to take the call.",
         gone="The caller has hung up. Thank you, goodbye.",
         joined="You are connected now. Goodbye.",
+    ),
+    values=ValueWords(
+        ask={
+            "phone": "What is your phone number?",
+            "name": "What is your name?",
+            "digits": "What is the number?",
+            "choice": "Which one would you like?",
+            "yes_no": "Yes or no?",
+        },
+        read_back="{value}. Is that right?",
+        rest="And the rest, please?",
+        again="Sorry, once more, please.",
+        thanks="Thank you.",
     ),
 )

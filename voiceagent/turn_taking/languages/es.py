@@ -9,6 +9,7 @@ from voiceagent.turn_taking.language import (
     Prompts,
     Sayings,
     TransferWords,
+    ValueWords,
     number_words,
     phrase_set,
     word_set,
@@ -179,6 +180,9 @@ SPANISH = Language(
         note="Anota enseguida lo que ha dicho quien llama, cada valor con su nombre. Omite lo que no se ha dicho.",
         go_to_step="Ve a este paso, porque quien llama lo pide.",
         known_values="Conocido hasta ahora:",
+        collected_values="Estos datos se preguntan y se repiten sin ti. No los preguntes nunca ni los repitas:",
+        tool_lacks_values='{"status": "aún no ejecutado: primero se pregunta al interlocutor lo que falta"}',
+        value_given_up="el interlocutor no lo ha dicho",
     ),
     phone=PhoneWords(
         machine=phrase_set(
@@ -272,5 +276,18 @@ SPANISH = Language(
         press="Pulse {key} para aceptar la llamada.",
         gone="La persona que llamaba ha colgado. Gracias, adiós.",
         joined="Ya están conectados. Adiós.",
+    ),
+    values=ValueWords(
+        ask={
+            "phone": "¿Cuál es su número de teléfono?",
+            "name": "¿Cómo se llama?",
+            "digits": "¿Cuál es el número?",
+            "choice": "¿Cuál prefiere?",
+            "yes_no": "¿Sí o no?",
+        },
+        read_back="{value}. ¿Es correcto?",
+        rest="¿Y el resto, por favor?",
+        again="Perdone, otra vez, por favor.",
+        thanks="Gracias.",
     ),
 )

@@ -9,6 +9,7 @@ from voiceagent.turn_taking.language import (
     Prompts,
     Sayings,
     TransferWords,
+    ValueWords,
     number_words,
     phrase_set,
     word_set,
@@ -158,6 +159,9 @@ FRENCH = Language(
         note="Note tout de suite ce que la personne a dit, chaque valeur sous son nom. Omets ce qui n'a pas été dit.",
         go_to_step="Va à cette étape, car la personne le demande.",
         known_values="Connu jusqu'ici :",
+        collected_values="Ces valeurs sont demandées et répétées sans toi. Ne les demande jamais et ne les répète jamais :",
+        tool_lacks_values='{"status": "pas encore exécuté : on demande d\'abord à l\'appelant ce qui manque"}',
+        value_given_up="l'appelant ne l'a pas dit",
     ),
     phone=PhoneWords(
         machine=phrase_set(
@@ -257,5 +261,18 @@ FRENCH = Language(
         press="Appuyez sur {key} pour prendre l'appel.",
         gone="La personne qui appelait a raccroché. Merci, au revoir.",
         joined="Vous êtes en relation. Au revoir.",
+    ),
+    values=ValueWords(
+        ask={
+            "phone": "Quel est votre numéro de téléphone ?",
+            "name": "Quel est votre nom ?",
+            "digits": "Quel est le numéro ?",
+            "choice": "Lequel souhaitez-vous ?",
+            "yes_no": "Oui ou non ?",
+        },
+        read_back="{value}. C'est bien cela ?",
+        rest="Et la suite, s'il vous plaît ?",
+        again="Pardon, encore une fois, s'il vous plaît.",
+        thanks="Merci.",
     ),
 )

@@ -9,6 +9,7 @@ from voiceagent.turn_taking.language import (
     Prompts,
     Sayings,
     TransferWords,
+    ValueWords,
     number_words,
     phrase_set,
     word_set,
@@ -158,6 +159,9 @@ ITALIAN = Language(
         note="Annota subito ciò che ha detto chi chiama, ogni valore con il suo nome. Ometti ciò che non è stato detto.",
         go_to_step="Vai a questo passo, perché chi chiama lo chiede.",
         known_values="Noto finora:",
+        collected_values="Questi valori vengono chiesti e ripetuti senza di te. Non chiederli mai e non ripeterli mai:",
+        tool_lacks_values='{"status": "non ancora eseguito: prima si chiede al chiamante ciò che manca"}',
+        value_given_up="il chiamante non l'ha detto",
     ),
     phone=PhoneWords(
         machine=phrase_set(
@@ -252,5 +256,18 @@ ITALIAN = Language(
         press="Prema {key} per accettare la chiamata.",
         gone="La persona che chiamava ha riattaccato. Grazie, arrivederci.",
         joined="Ora siete in linea. Arrivederci.",
+    ),
+    values=ValueWords(
+        ask={
+            "phone": "Qual è il suo numero di telefono?",
+            "name": "Come si chiama?",
+            "digits": "Qual è il numero?",
+            "choice": "Quale preferisce?",
+            "yes_no": "Sì o no?",
+        },
+        read_back="{value}. È giusto?",
+        rest="E il resto, per favore?",
+        again="Mi scusi, ancora una volta, per favore.",
+        thanks="Grazie.",
     ),
 )

@@ -9,6 +9,7 @@ from voiceagent.turn_taking.language import (
     Prompts,
     Sayings,
     TransferWords,
+    ValueWords,
     number_words,
     phrase_set,
     word_set,
@@ -157,6 +158,9 @@ DUTCH = Language(
         note="Leg meteen vast wat de beller heeft gezegd, elke waarde onder zijn naam. Laat weg wat niet is gezegd.",
         go_to_step="Ga naar deze stap, omdat de beller erom vraagt.",
         known_values="Tot nu toe bekend:",
+        collected_values="Deze waarden worden zonder jou gevraagd en herhaald. Vraag er nooit naar en herhaal ze nooit:",
+        tool_lacks_values='{"status": "nog niet uitgevoerd: de beller wordt eerst gevraagd wat ontbreekt"}',
+        value_given_up="de beller heeft het niet gezegd",
     ),
     phone=PhoneWords(
         machine=phrase_set(
@@ -245,5 +249,18 @@ DUTCH = Language(
         press="Druk op {key} om het gesprek aan te nemen.",
         gone="De beller heeft opgehangen. Bedankt, tot ziens.",
         joined="U bent nu verbonden. Tot ziens.",
+    ),
+    values=ValueWords(
+        ask={
+            "phone": "Wat is uw telefoonnummer?",
+            "name": "Wat is uw naam?",
+            "digits": "Wat is het nummer?",
+            "choice": "Welke wilt u?",
+            "yes_no": "Ja of nee?",
+        },
+        read_back="{value}. Klopt dat?",
+        rest="En de rest, alstublieft?",
+        again="Sorry, nog een keer alstublieft.",
+        thanks="Dank u.",
     ),
 )

@@ -9,6 +9,7 @@ from voiceagent.turn_taking.language import (
     Prompts,
     Sayings,
     TransferWords,
+    ValueWords,
     number_words,
     phrase_set,
     word_set,
@@ -169,6 +170,9 @@ PORTUGUESE = Language(
         note="Anote logo o que quem ligou disse, cada valor com o seu nome. Deixe de fora o que não foi dito.",
         go_to_step="Vá para esta etapa, porque quem ligou pede.",
         known_values="Conhecido até agora:",
+        collected_values="Estes dados são perguntados e repetidos sem você. Nunca os pergunte nem os repita:",
+        tool_lacks_values='{"status": "ainda não executado: primeiro pergunta-se a quem liga o que falta"}',
+        value_given_up="quem liga não o disse",
     ),
     phone=PhoneWords(
         machine=phrase_set(
@@ -256,5 +260,18 @@ PORTUGUESE = Language(
         press="Prima {key} para aceitar a chamada.",
         gone="A pessoa que ligou já desligou. Obrigado, até logo.",
         joined="Já estão ligados. Até logo.",
+    ),
+    values=ValueWords(
+        ask={
+            "phone": "Qual é o seu número de telefone?",
+            "name": "Qual é o seu nome?",
+            "digits": "Qual é o número?",
+            "choice": "Qual prefere?",
+            "yes_no": "Sim ou não?",
+        },
+        read_back="{value}. Está certo?",
+        rest="E o resto, por favor?",
+        again="Desculpe, mais uma vez, por favor.",
+        thanks="Obrigado.",
     ),
 )

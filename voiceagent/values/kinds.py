@@ -1,0 +1,17 @@
+"""All kinds of values by name. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from voiceagent.values.digit_kinds import DigitsKind, PhoneKind
+from voiceagent.values.kind import Kind
+from voiceagent.values.word_kinds import ChoiceKind, NameKind, YesNoKind
+
+_ALL: tuple[Kind, ...] = (PhoneKind(), DigitsKind(), NameKind(), ChoiceKind(), YesNoKind())
+KINDS: Mapping[str, Kind] = {one.name: one for one in _ALL}
+
+
+def kind(name: str) -> Kind:
+    """The kind of this name. Raises KeyError."""
+    return KINDS[name]
