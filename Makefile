@@ -11,7 +11,7 @@ MODELS ?=
 FUZZ_OUT ?= build/fuzz
 WORKERS ?= 2
 FAST := audio call capacity client context conversation docs grounding guard latency llm people realtime settings store stt \
-	text_normalization tts turn_judges turn_taking vad
+	text_normalization tts turn_judges turn_taking vad values
 SHARED_OUT := -n $(WORKERS) --dist loadfile
 LOCKS := requirements/build.lock requirements/runtime.lock requirements/test.lock
 export VLLM_VENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/voiceagent-vllm

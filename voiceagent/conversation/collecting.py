@@ -24,13 +24,13 @@ from voiceagent.turn_taking.request import agrees
 from voiceagent.values.kind import Frame, HeardValue
 from voiceagent.values.kinds import kind
 
-KEPT = frozenset({"phone", "name"})
+KEPT = frozenset({"phone", "email", "name", "address", "date_of_birth"})
 """Kinds that stay the same through a call: a tool's parameter of another kind is asked for again at the tool's next call."""
-TOLD_UNASKED = frozenset({"phone", "digits", "choice"})
+TOLD_UNASKED = frozenset({"phone", "email", "date", "time", "date_of_birth", "digits", "money", "choice"})
 """Kinds that are recognised in words that answer no question for them. Anything may be a name."""
-OPEN_ENDED = frozenset({"phone", "name"})
+OPEN_ENDED = frozenset({"phone", "name", "address", "money"})
 """Kinds of which more may follow what is one already."""
-OF_DIGITS = frozenset({"phone", "digits"})
+OF_DIGITS = frozenset({"phone", "digits", "money", "date_of_birth", "time"})
 """Kinds that are said in digits or number words."""
 GIST_SHARE = 0.7
 """The share of a value that was read back which the caller must have heard before a yes counts."""

@@ -1,14 +1,20 @@
-"""Values of digits: telephone numbers, and numbers of a known length. Pure."""
+"""Values of digits: telephone numbers, numbers of a known length, amounts of money. Pure."""
 
 from __future__ import annotations
 
+import re
+
 from voiceagent.values.kind import ELSEWHERE, UNCLEAR, Frame, HeardValue
-from voiceagent.values.spoken_digits import are_all_digits, digit_runs, spaced
+from voiceagent.values.spoken_digits import are_all_digits, digit_runs, number_tokens, spaced
 
 SHORTEST_PHONE, LONGEST_PHONE = 7, 15
 """ITU-T E.164 allows 15 digits."""
 SHORTEST_PART = 2
 """A single digit among words is more often a count than a part of a number."""
+LONGEST_AMOUNT = 2
+"""Most numbers of an amount: "twelve fifty"."""
+_AMOUNT = re.compile(r"(\d{1,3}(?:[.,' ]\d{3})+|\d+)(?:[.,](\d{2}))?(?!\d)")
+_SIGNS = {"EUR": "€", "USD": "$", "GBP": "£", "CHF": "CHF"}
 
 
 class PhoneKind:
@@ -74,3 +80,37 @@ class DigitsKind:
     def schema(self) -> dict[str, object]:
         """See `Kind`."""
         return {"type": "string", "pattern": "^[0-9]{1,32}$"}
+
+
+class MoneyKind:
+    """An amount of money: `12.50`. `options.currency` is its code (ISO 4217)."""
+
+    name = "money"
+
+    def hear(self, said: str, so_far: str, frame: Frame) -> HeardValue:
+        """See `Kind`."""
+        numeric = _AMOUNT.search(said)
+        if numeric is not None:
+            whole, cents = re.sub(r"\D", "", numeric[1]), int(numeric[2] or 0)
+            return HeardValue(f"{int(whole)}.{cents:02}", about_it=True)
+        numbers = [token for token in number_tokens(said, frame.words) if isinstance(token, int)]
+        if not numbers or len(numbers) > LONGEST_AMOUNT:
+            return UNCLEAR if numbers else ELSEWHERE
+        cents = numbers[1] if len(numbers) > 1 else 0
+        return HeardValue(f"{numbers[0]}.{cents:02}", about_it=True, doubtful=len(numbers) > 1) if cents < 100 else UNCLEAR
+
+    def confirm(self, value: str, frame: Frame) -> str:
+        """See `Kind`."""
+        sign = _SIGNS.get(str(frame.options.get("currency")), "")
+        amount = value.removesuffix(".00")
+        if frame.language == "en":
+            return f"{sign}{amount}"
+        return f"{amount.replace('.', ',')} {sign}".strip()
+
+    def hint(self, frame: Frame) -> str:
+        """See `Kind`."""
+        return "12.50. 100."
+
+    def schema(self) -> dict[str, object]:
+        """See `Kind`."""
+        return {"type": "string", "pattern": r"^[0-9]+\.[0-9]{2}$"}

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from voiceagent.values.digit_kinds import DigitsKind, PhoneKind
+from voiceagent.values.calendar_kinds import BirthKind, DateKind, TimeKind
+from voiceagent.values.digit_kinds import DigitsKind, MoneyKind, PhoneKind
 from voiceagent.values.kind import Kind
+from voiceagent.values.text_kinds import AddressKind, EmailKind
 from voiceagent.values.word_kinds import ChoiceKind, NameKind, YesNoKind
 
-_ALL: tuple[Kind, ...] = (PhoneKind(), DigitsKind(), NameKind(), ChoiceKind(), YesNoKind())
+_ALL: tuple[Kind, ...] = (
+    PhoneKind(),
+    EmailKind(),
+    NameKind(),
+    AddressKind(),
+    DateKind(),
+    TimeKind(),
+    BirthKind(),
+    DigitsKind(),
+    MoneyKind(),
+    ChoiceKind(),
+    YesNoKind(),
+)
 KINDS: Mapping[str, Kind] = {one.name: one for one in _ALL}
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping, Sequence
 
 from voiceagent.turn_taking.language import Language, bare_words
 
 TEN, TWENTY, HUNDRED = 10, 20, 100
 _PIECES = re.compile(r"[^\W\d_]+|\d+|\+")
+_TOKENS = re.compile(r"\d+[^\W_]*|[^\W\d_]+")
+NO_ORDINALS: Mapping[str, int] = {}
 MOST_BETWEEN = 2
 """Most words of hesitation between two parts of a number."""
 
@@ -105,3 +108,40 @@ def spaced(digits: str, size: int = 3) -> str:
     if len(groups) > 1 and len(groups[-1]) == 1:
         groups[-2:] = ["".join(groups[-2:])]
     return plus + ", ".join(" ".join(group) for group in groups)
+
+
+def number_tokens(
+    said: str, language: Language, ordinals: Mapping[str, int] = NO_ORDINALS, endings: Sequence[str] = ()
+) -> list[str | int]:
+    """The words without case and punctuation, with numbers below a hundred, and ordinals, as integers: "the twenty-first" is
+    ["the", 21]. Digits are taken as they are written."""
+    found: list[str | int] = []
+    tens = 0
+    for piece in _TOKENS.findall(said.casefold().replace("'", "").replace("’", "")):
+        value = ordinals.get(piece)
+        if value is None and piece[0].isdigit():
+            digits = re.match(r"\d+", piece)
+            found.append(int(digits.group()[:8]) if digits is not None else piece)
+            tens = 0
+            continue
+        if value is None:
+            value = _value(piece, language)
+        stems = (piece.removesuffix(ending) for ending in endings if piece.endswith(ending))
+        if value is None:
+            value = next((one for one in (_value(stem, language) for stem in stems) if one), None)
+        if value is None or value >= HUNDRED:
+            if not (tens and piece in language.unfinished.get("joiner", ())):
+                tens = 0
+            found.append(piece)
+            continue
+        if tens and 0 < value < (TWENTY if _adds_teens(tens, language) else TEN):
+            while isinstance(found[-1], str):
+                found.pop()
+            found[-1] = tens + value
+            tens = 0
+        elif value == TWENTY and found and found[-1] == 4 and 80 not in language.numbers.values():
+            found[-1] = tens = 80
+        else:
+            found.append(value)
+            tens = value if TWENTY <= value < HUNDRED and value % TEN == 0 else 0
+    return found

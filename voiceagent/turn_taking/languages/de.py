@@ -313,8 +313,14 @@ GERMAN = Language(
     values=ValueWords(
         ask={
             "phone": "Wie ist Ihre Telefonnummer?",
+            "email": "Wie ist Ihre E-Mail-Adresse?",
             "name": "Wie ist Ihr Name?",
+            "address": "Wie ist die Adresse?",
+            "date": "Für welchen Tag?",
+            "time": "Um wie viel Uhr?",
+            "date_of_birth": "Wie ist Ihr Geburtsdatum?",
             "digits": "Wie ist die Nummer?",
+            "money": "Wie hoch ist der Betrag?",
             "choice": "Was davon möchten Sie?",
             "yes_no": "Ja oder nein?",
         },

@@ -309,8 +309,14 @@ ENGLISH = Language(
     values=ValueWords(
         ask={
             "phone": "What is your phone number?",
+            "email": "What is your email address?",
             "name": "What is your name?",
+            "address": "What is the address?",
+            "date": "For which day?",
+            "time": "At what time?",
+            "date_of_birth": "What is your date of birth?",
             "digits": "What is the number?",
+            "money": "What is the amount?",
             "choice": "Which one would you like?",
             "yes_no": "Yes or no?",
         },

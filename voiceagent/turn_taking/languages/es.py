@@ -280,8 +280,14 @@ SPANISH = Language(
     values=ValueWords(
         ask={
             "phone": "¿Cuál es su número de teléfono?",
+            "email": "¿Cuál es su correo electrónico?",
             "name": "¿Cómo se llama?",
+            "address": "¿Cuál es la dirección?",
+            "date": "¿Para qué día?",
+            "time": "¿A qué hora?",
+            "date_of_birth": "¿Cuál es su fecha de nacimiento?",
             "digits": "¿Cuál es el número?",
+            "money": "¿Cuál es el importe?",
             "choice": "¿Cuál prefiere?",
             "yes_no": "¿Sí o no?",
         },

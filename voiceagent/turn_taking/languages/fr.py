@@ -265,8 +265,14 @@ FRENCH = Language(
     values=ValueWords(
         ask={
             "phone": "Quel est votre numéro de téléphone ?",
+            "email": "Quelle est votre adresse e-mail ?",
             "name": "Quel est votre nom ?",
+            "address": "Quelle est l'adresse ?",
+            "date": "Pour quel jour ?",
+            "time": "À quelle heure ?",
+            "date_of_birth": "Quelle est votre date de naissance ?",
             "digits": "Quel est le numéro ?",
+            "money": "Quel est le montant ?",
             "choice": "Lequel souhaitez-vous ?",
             "yes_no": "Oui ou non ?",
         },

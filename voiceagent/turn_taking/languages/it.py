@@ -260,8 +260,14 @@ ITALIAN = Language(
     values=ValueWords(
         ask={
             "phone": "Qual è il suo numero di telefono?",
+            "email": "Qual è il suo indirizzo e-mail?",
             "name": "Come si chiama?",
+            "address": "Qual è l'indirizzo?",
+            "date": "Per quale giorno?",
+            "time": "A che ora?",
+            "date_of_birth": "Qual è la sua data di nascita?",
             "digits": "Qual è il numero?",
+            "money": "Qual è l'importo?",
             "choice": "Quale preferisce?",
             "yes_no": "Sì o no?",
         },

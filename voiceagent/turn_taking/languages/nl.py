@@ -253,8 +253,14 @@ DUTCH = Language(
     values=ValueWords(
         ask={
             "phone": "Wat is uw telefoonnummer?",
+            "email": "Wat is uw e-mailadres?",
             "name": "Wat is uw naam?",
+            "address": "Wat is het adres?",
+            "date": "Voor welke dag?",
+            "time": "Hoe laat?",
+            "date_of_birth": "Wat is uw geboortedatum?",
             "digits": "Wat is het nummer?",
+            "money": "Wat is het bedrag?",
             "choice": "Welke wilt u?",
             "yes_no": "Ja of nee?",
         },

@@ -264,8 +264,14 @@ PORTUGUESE = Language(
     values=ValueWords(
         ask={
             "phone": "Qual é o seu número de telefone?",
+            "email": "Qual é o seu e-mail?",
             "name": "Qual é o seu nome?",
+            "address": "Qual é o endereço?",
+            "date": "Para que dia?",
+            "time": "A que horas?",
+            "date_of_birth": "Qual é a sua data de nascimento?",
             "digits": "Qual é o número?",
+            "money": "Qual é o valor?",
             "choice": "Qual prefere?",
             "yes_no": "Sim ou não?",
         },
