@@ -13,7 +13,9 @@ _DASH = r"\s?[-–—]\s?"
 _DAY = r"(?P<day>\d{1,2})(?:er\b|\.?[º°]|\.)?"
 _CLOCK = r"\d{1,2}(?::\d{2}(?::\d{2})?|\s?[hu]\s?\d{2}|\.\d{2})(?!\d|\s?m)"
 _END = rf"(?:{_CLOCK}|\d{{1,2}}(?:\s?h(?!\w))?)"
-_HALF = r"(?:\s?(?P<half>[aApP])\.?\s?[mM]\b\.?)?"
+_HALF = r"\s?(?P<half>[aApP])\.?\s?[mM]\b\.?"
+_DOTTED_HALF = r"\s?(?P<half>[aApP])\.\s?[mM]\b\.?"
+"""Where "am" is a word."""
 
 
 class Calendar:
@@ -39,8 +41,9 @@ class Calendar:
             unit: any_of(sign for sign, name in language.units.items() if name == language.units[unit]) for unit in ("h", "min")
         }
         hours = any_of({name for name in (*language.hour, *language.units["h"]) if name}) + f"|{of_unit['h']}"
-        day = any_of(self._short_days)
+        day, listed_day = any_of(self._short_days), any_of("/".join(language.short_weekdays).split("/"))
         days, links = rf"(?P<first>(?i:{day}))\.?", any_of(language.weekday_links)
+        half = _HALF if language.halves_of_day[0] else _DOTTED_HALF
         dotted = (
             form(
                 r"(?P<from>\d{1,2})\.(?P<from_month>\d{1,2}\.)?\s?[-–—]\s?(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.(?P<year>\d{4})?(?!\d)",
@@ -62,12 +65,15 @@ class Calendar:
             ),
             form(rf"(?P<h>\d{{1,3}})\s?(?:{of_unit['h']})\s?(?P<m>\d{{1,2}})\s?(?:{of_unit['min']})(?!\w)", self._duration),
             form(rf"(?P<first>{_END}){_DASH}(?P<last>{_END})(?:\s?(?P<suffix>{hours})(?!\w))?", self._span),
-            form(rf"(?P<first>{_CLOCK}){_HALF}(?:\s?(?P<suffix>{hours})(?!\w))?", self._clock),
+            form(
+                rf"(?P<first>{_CLOCK}|\d{{1,2}}(?={half.replace('?P<half>', '')}))(?:{half})?(?:\s?(?P<suffix>{hours})(?!\w))?",
+                self._clock,
+            ),
             form(r"(?P<day>\d{1,2})(?P<mark>[/-])(?P<month>\d{1,2})(?![/\d-])", self._short),
         ), (
             form(rf"{days}\s?(?P<link>{links}|[–—])\s?(?P<last>(?i:{day}))(?!\w)\.?", self._weekday_span),
             form(
-                rf"{days}(?=,?\s(?:(?P<date>\d{{1,2}}[-/.]\d|\d{{1,2}}\.?\s{of}{months})|\d|(?P<list>(?i:{day})(?!\w))))",
+                rf"{days}(?:(?=,?\s(?:(?P<date>\d{{1,2}}[-/.]\d|\d{{1,2}}\.?\s{of}{months})|\d))|(?=,\s(?P<list>{listed_day})(?!\w)))",
                 self._weekday,
             ),
             form(rf"(?P<month>(?i:{short}))(?:\.(?=\s{of}\d)|(?=\s{of}\d{{4}}))", self._month),
@@ -100,11 +106,7 @@ class Calendar:
         language = self._language
         if language.dotted_dates:
             return self._words.ordinal(day, ending=self.ending(match, month))
-        if (
-            day == 1
-            and (language.first_day or not match.group()[len(match["day"]) :][:1].isspace())
-            and re.match(r"\d+(?:er|\.?[º°])", match.group())
-        ):
+        if day == 1 and re.match(r"\d+(?:er|\.?[º°])", match.group()):
             return self._words.ordinal(1)
         return language.first_day if day == 1 and language.first_day else self._words.cardinal(day)
 
@@ -117,6 +119,8 @@ class Calendar:
 
     def _numeric(self, match: re.Match[str]) -> str | None:
         """3.5.2026, 03/05/26, 2026-05-03."""
+        if word_before(match).startswith("vers"):  # of a program: 2.6.18
+            return None
         said = self._date(match, int(match["month"]) - 1)
         clock = match.groupdict().get("clock")
         return f"{said}, {self._time(clock, '', match)}" if said and clock else said
@@ -169,9 +173,7 @@ class Calendar:
 
     def _time(self, text: str, half: str, match: re.Match[str], *, hours: bool = False) -> str | None:
         language, words = self._language, self._words
-        hour, minute, *seconds = (
-            int(part) for part in [*re.findall(r"\d+", text), *("0" if text.rstrip("h ").isdigit() else "")]
-        )
+        hour, minute, *seconds = (int(part) for part in [*re.findall(r"\d+", text), "0"])
         if hour > 24 or minute > 59:
             return None
         halves = dict(zip("ap", language.halves_of_day, strict=True)) if language.halves_of_day[0] else {}
@@ -191,6 +193,6 @@ class Calendar:
             link = language.few_minutes if minute < 10 and language.few_minutes else language.minutes
             link = named if link and link == language.hour[1] else link
             said = " ".join(part for part in (spoken, link, words.cardinal(minute)) if part)
-        if seconds and seconds[0]:
+        if any(seconds):
             said += f" {language.conjunction} {words.counted(str(seconds[0]), language.units['s'])}"
         return f"{said} {halves[half.lower()]}" if half and halves else said

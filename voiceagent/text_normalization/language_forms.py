@@ -36,7 +36,7 @@ class LanguageForms:
                 *measures.plain,
                 *names.last,
             ),
-            (*names.addresses, *date_words, *measures.letters, *names.letters),
+            (*names.short[1:], *names.addresses, *date_words, *measures.letters, *names.short[:1], *names.letters),
         )
         self.open: frozenset[re.Pattern[str]] = names.open | measures.open
 

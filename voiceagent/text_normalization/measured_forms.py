@@ -243,8 +243,10 @@ class Measures:
 
     def _number(self, match: re.Match[str]) -> str:
         """Any other number."""
-        noun = after(match)
-        if word_before(match) in self._language.feminine_before and len(match["number"]) < 3:
+        noun, near = after(match), word_before(match)
+        if near in self._language.labels | self._language.numbered:
+            noun = ""
+        if near in self._language.feminine_before and len(match["number"]) < 3:
             return self._words.feminine(self._words.number(match["number"]))
         return self._minus(match) + self._alone(match["number"], noun)
 
@@ -260,4 +262,6 @@ class Measures:
         return words.number(written, noun if self._is_noun(noun) else "")
 
     def _is_noun(self, word: str) -> bool:
-        return len(word) > 1 and word[0].isalpha() and word.lower() not in self._language.not_nouns
+        if len(word) < 2 or not word[0].isalpha() or word.lower() in self._language.not_nouns:
+            return False
+        return not self._language.capital_nouns or word[0].isupper() or word.endswith(("e", "er", "es"))

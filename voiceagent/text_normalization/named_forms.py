@@ -23,8 +23,11 @@ _GROUPS = re.compile(r"\d+(?:-\d+){2,8}(?![\w-])|\d{4}(?: \d{4})+(?!\w)|0\d+-\d+
 _LABELLED = re.compile(r"\d{2,12}(?:[ ./-]\d{2,9}){1,6}(?![\w-])|\d{3,32}(?![\w.,]\d)(?!\w)")
 _BARE_GROUPS = re.compile(r"\d{1,12}(?:[-/.:]\d{1,12})+(?![\w-])")
 _ANYTHING = re.compile(r"(?=\S*\d)[^\s]*[^\s.,!?;:…\"'”’)\]“»]")
+_MIXED = re.compile(r"(?P<word>[A-Za-z]{3,})?(?P<number>[1-9]\d?|0)(?P<letters>[A-Za-z]?)")
+"""Latin1, 12b, 19."""
 _POSTCODE = re.compile(r"(?P<digits>\d{4}) ?(?P<letters>[A-Z]{2})(?![\w-])")
-_ROMAN = re.compile(r"(?P<numeral>[IVXLCDM]{1,15})(?P<rank>(?:er|re|e|ème|º|ª|°))?(?P<stop>\.(?=\s+[^\W\d_]|\s*$))?(?![\w'’])")
+_ROMAN = r"(?P<numeral>[IVX]{1,15})(?P<rank>(?<=I)(?:er|re)|e|ème|[ºª°])?"
+_STOP = r"(?P<stop>\.(?=\s+[^\W\d_]|\s*$))?"
 _RULERS = word_set(
     """karl carlos carlo charles carlota philipp philippe felipe filippo filips pius pie pío pio georg george henrique
     enrique jorge giorgio joris elisabeth élisabeth isabel elisabetta elizabeth heinrich henri enrico hendrik ludwig louis
@@ -67,12 +70,11 @@ class Names:
             (CODE, self._code),
         )
         self.last: tuple[Form, ...] = ((_BARE_GROUPS, self._groups), (_ANYTHING, self._anything))
+        self.short: tuple[Form, ...] = ((before_number, self._before_number), (short, self._short_word))
         self.letters: tuple[Form, ...] = (
-            (before_number, self._before_number),
-            (short, self._short_word),
             (re.compile(rf"(?P<name>[^\W\d_]+)(?P<end>{any_of(language.endings) or '(?!)'})(?!\w)"), self._ending),
             (IBAN, self._iban),
-            (_ROMAN, self._roman),
+            form(rf"{_ROMAN}{_STOP if language.dotted_dates else '(?P<stop>(?!))?'}(?![\w'’])", self._roman),
             (CARD, self._groups),
             (CODE, self._code),
             (_ANYTHING, self._anything),
@@ -150,14 +152,15 @@ class Names:
         return f"{self._speller.by_digits(match['digits'])} {self._speller.letters(match['letters'])}"
 
     def _code(self, match: re.Match[str]) -> str | None:
-        """AB-48271 letter by letter, Covid-19 as a word and a number."""
+        """AB-48271 letter by letter; Covid-19, Latin1 and 12b as words, numbers and letters."""
         said = []
         exactly = self._is_labelled(match)
         for part in re.split(r"[-_/.]", match.group().lstrip("#")):
             if part.isalpha() and len(part) >= 3 and is_word(part):
                 said.append(part)
-            elif part.isdigit() and len(part) <= 2 and not exactly and not part.startswith("0"):
-                said.append(self._words.cardinal(int(part)))
+            elif not exactly and (mixed := _MIXED.fullmatch(part)) and (not mixed["word"] or is_word(mixed["word"])):
+                named = (mixed["word"] or "", self._words.cardinal(int(mixed["number"])), self._speller.letters(mixed["letters"]))
+                said.append(" ".join(piece for piece in named if piece))
             else:
                 said.append(self._speller.spelt(part))
         return ", ".join(said) if len(match.group()) <= LONGEST else None
@@ -183,10 +186,12 @@ class Names:
         return None
 
     def _short_word(self, match: re.Match[str]) -> str | None:
-        """z. B., Dr.; without a full stop only before a name."""
+        """z. B., Dr.; without a full stop only before a name; not an initial inside of a name."""
         written = match.group()
+        near, letters = words_before(match, 2), written.rstrip(".")
         title = written.istitle() and written.isalpha() and len(written) <= 3
-        if title and not after(match)[:1].isupper():
+        initial = len(letters) == 1 and letters.isupper() and len(near) > 1 and near[0].istitle()
+        if initial or (title and not after(match)[:1].isupper()):
             return None
         return self._said(written, self._short)
 
@@ -198,24 +203,29 @@ class Names:
         """Ludwig XIV., XIXe siècle, siglo XIX, Kapitel IV."""
         language, words = self._language, self._words
         value, numeral = roman(match["numeral"]), match["numeral"]
-        if not value or (len(numeral) == 1 and numeral not in "IVX"):
-            return None
         near = words_before(match, 2)
         before, noun = (near[0] if near else ""), after(match)
-        named = before[:1].isupper() and bool({word.lower() for word in near} & _RULERS)
+        if not value:
+            return None
+        ruler = before[:1].isupper() and bool({word.lower() for word in near} & _RULERS)
         if language.century.fullmatch(before.lower()):
             return words.ordinal(value) if value <= language.last_ordinal_ruler else words.cardinal(value)
         if before.lower() in language.numbered:
             return words.cardinal(value)
-        ranked = match["rank"] or (match["stop"] and not before[:1].isupper())
-        if not named and (ranked or (language.roman_before_noun and len(numeral) > 1 and noun and not before[:1].isupper())):
-            ending = self._calendar.ending(match, noun) if match["stop"] and language.dotted_dates else ""
-            return words.ordinal(value, feminine=match["rank"] == "ª" or words.is_feminine(noun), ending=ending)
-        if not named and (len(numeral) == 1 or not before[:1].isupper()):
+        alone = len(numeral) == 1
+        if match["rank"] and not re.fullmatch(language.rank, match["rank"]):
             return None
-        queen = bool({word.lower() for word in near} & _QUEENS)
-        if value > language.last_ordinal_ruler:
+        if match["rank"] or (match["stop"] and not before[:1].isupper()):
+            ranks = bool(match["rank"]) and not (ruler and match["rank"] == "er")
+            ending = self._calendar.ending(match, noun) if match["stop"] else ""
+            return words.ordinal(value, feminine=match["rank"] == "ª" or (ranks and words.is_feminine(noun)), ending=ending)
+        if language.roman_before_noun and not alone and noun and not before[:1].isupper():
+            return words.ordinal(value, feminine=words.is_feminine(noun))
+        if not ruler and (alone or not before[:1].isupper()):
+            return None
+        if not (ruler or (match["stop"] and noun)) or value > language.last_ordinal_ruler:
             return words.cardinal(value)
+        queen = bool({word.lower() for word in near} & _QUEENS)
         said = words.ordinal(value, feminine=queen)
         article = language.ruler_articles[queen]
         return f"{article} {said.title() if language.dotted_dates else said}" if article else said

@@ -114,7 +114,7 @@ def measure(match: re.Match[str]) -> str | None:
         return None
     one, many = names(match["unit"])
     minus = "minus " if match["sign"] else ""
-    singular = (match["gap"] == "-" or _one(match["amount"])) and not match["to"]
+    singular = (match["gap"] == "-" or _one(match["amount"]) or before(match) in ("a", "an")) and not match["to"]
     amount = _said(match["amount"]) + (f" to {_said(match['to'])}" if match["to"] else "")
     return f"{minus}{amount} {one if singular else many}{per(match)}"
 

@@ -100,7 +100,7 @@ class WrittenLanguage:
     labels: frozenset[str]
     """After these words, in small letters, a number is read digit by digit."""
     numbered: frozenset[str]
-    """After these words, in small letters, a Roman numeral is a plain number."""
+    """After these words, in small letters, a number is a plain one that counts nothing, also a Roman one."""
     century: re.Pattern[str]
     """The word of a century."""
     phones: str = r"(?!)"
@@ -125,6 +125,8 @@ class WrittenLanguage:
     """Feminine nouns in small letters, and how others end."""
     masculine_words: frozenset[str] = frozenset()
     """Nouns in small letters that end so and are not."""
+    capital_nouns: bool = False
+    """True if nouns have capitals."""
     not_nouns: frozenset[str] = frozenset()
     """Words after a number that it does not count."""
     of_many: tuple[str, str] = ("", "")

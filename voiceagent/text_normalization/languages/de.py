@@ -79,7 +79,10 @@ GERMAN = WrittenLanguage(
         mobil fax durchwahl postleitzahl plz bestellung auftrag buchung ticket vorgang konto iban bic kennwort passwort
         aktenzeichen flug"""
     ),
-    numbered=word_set("""kapitel band teil akt szene artikel abschnitt stufe klasse phase anhang bauabschnitt weltkrieg typ"""),
+    numbered=word_set(
+        """option zimmer tisch seite gleis plan schritt platz linie tor stock etage haus gruppe raum halle kabine variante
+        punkt frage kapitel band teil akt szene artikel abschnitt stufe klasse phase anhang bauabschnitt weltkrieg typ"""
+    ),
     century=re.compile(r"jahrhunderts?|jh\.?"),
     digitwise=True,
     hundreds="hundert",
@@ -103,7 +106,8 @@ GERMAN = WrittenLanguage(
         preise kurse filme briefe ringe"""
     ),
     not_nouns=word_set(
-        """und oder bis mit von vom für ist sind ohne heute bitte alle sowie wie als zu zum am im in auf an aus bei nach
+        """aber wieder eher später über unter immer hier dieser jeder einer leider sicher weiter weniger lieber entweder
+        und oder bis mit von vom für ist sind ohne heute bitte alle sowie wie als zu zum am im in auf an aus bei nach
         vor pro je mal gerne gestern morgen danke beide bitte wäre habe hatte wurde würde seite"""
     ),
     before_clock=word_set("um ab gegen bis von zwischen seit nach vor"),
@@ -122,6 +126,7 @@ GERMAN = WrittenLanguage(
         ),
     ),
     dotted_dates=True,
+    capital_nouns=True,
     ruler_articles=("der", "die"),
     decade="er",
     decade_ending="er",

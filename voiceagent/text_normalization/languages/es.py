@@ -81,7 +81,8 @@ SPANISH = WrittenLanguage(
         contraseña clave"""
     ),
     numbered=word_set(
-        """capítulo tomo parte acto escena libro volumen artículo anexo fase título sección tipo nivel guerra mundial"""
+        """opción habitación mesa página vía paso plaza línea puerta planta grupo sala andén número punto pregunta capítulo
+        tomo parte acto escena libro volumen artículo anexo fase título sección tipo nivel guerra mundial"""
     ),
     spelled_letters={"Y": "i griega"},
     century=re.compile(r"siglos?|s"),

@@ -79,7 +79,10 @@ FRENCH = WrittenLanguage(
         """code codes pin numéro n° no nº téléphone tél portable mobile fax poste dossier commande réservation client
         compte carte facture référence réf ticket billet suivi vol digicode mot iban bic siret siren matricule"""
     ),
-    numbered=word_set("""chapitre tome partie acte scène livre volume article annexe phase titre section classe type niveau"""),
+    numbered=word_set(
+        """option chambre table page voie étape place ligne porte étage groupe salle quai choix numéro point question
+        chapitre tome partie acte scène livre volume article annexe phase titre section classe type niveau"""
+    ),
     century=re.compile(r"siècles?|s\."),
     phones=r"0\d(?:[ .]?\d{2}){4}(?!\d)|(?:0 ?800|3\d{3})(?: \d{2,3}){2,3}(?!\d)",
     pairs=True,

@@ -82,8 +82,8 @@ ITALIAN = WrittenLanguage(
         carta fattura riferimento rif biglietto ticket tracciamento volo cap iban bic pratica password otp"""
     ),
     numbered=word_set(
-        """capitolo tomo parte atto scena libro volume articolo allegato fase titolo sezione tipo livello canto guerra
-        mondiale"""
+        """opzione camera tavolo pagina binario passo posto linea porta piano gruppo sala numero punto domanda capitolo
+        tomo parte atto scena libro volume articolo allegato fase titolo sezione tipo livello canto guerra mondiale"""
     ),
     century=re.compile(r"secol[oi]|sec"),
     phones=r"(?:3\d{2}|8\d{2})[ .-]?\d{3}[ .-]?\d{3,4}(?!\d)|3\d{2} \d{2} \d{2} \d{3}(?!\d)",

@@ -78,7 +78,10 @@ DUTCH = WrittenLanguage(
         bestelnummer boeking boekingsnummer reservering klantnummer rekening rekeningnummer kaart factuur factuurnummer
         ticket vlucht postcode iban bic bsn wachtwoord ordernummer dossiernummer"""
     ),
-    numbered=word_set("""hoofdstuk deel akte scène boek artikel bijlage fase titel niveau type wereldoorlog klasse"""),
+    numbered=word_set(
+        """optie kamer tafel pagina spoor stap plaats lijn deur verdieping groep zaal nummer punt vraag hoofdstuk deel akte
+        scène boek artikel bijlage fase titel niveau type wereldoorlog klasse"""
+    ),
     spelled_letters={"Y": "ypsilon"},
     century=re.compile(r"eeuw(?:en)?"),
     respelled=((r"duizend(?=[a-zé])", "duizend "),),

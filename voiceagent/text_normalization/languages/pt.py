@@ -83,7 +83,8 @@ PORTUGUESE = WrittenLanguage(
         iban bic nif cpf cnpj rg protocolo processo"""
     ),
     numbered=word_set(
-        """capítulo tomo parte ato cena livro volume artigo anexo fase título seção secção tipo nível guerra mundial"""
+        """opção quarto mesa página via passo lugar linha porta andar grupo sala número ponto pergunta capítulo tomo parte
+        ato cena livro volume artigo anexo fase título seção secção tipo nível guerra mundial"""
     ),
     spelled_letters={"E": "é", "O": "ó"},
     century=re.compile(r"séculos?|séc"),
