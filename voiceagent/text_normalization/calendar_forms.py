@@ -15,7 +15,7 @@ _CLOCK = r"\d{1,2}(?::\d{2}(?::\d{2})?|\s?[hu]\s?\d{2}|\.\d{2})(?!\d|\s?m)"
 _END = rf"(?:{_CLOCK}|\d{{1,2}}(?:\s?h(?!\w))?)"
 _HALF = r"\s?(?P<half>[aApP])\.?\s?[mM]\b\.?"
 _DOTTED_HALF = r"\s?(?P<half>[aApP])\.\s?[mM]\b\.?"
-"""Where "am" is a word."""
+"""The same in a language that has a word "am"."""
 
 
 class Calendar:

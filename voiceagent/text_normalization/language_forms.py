@@ -10,7 +10,7 @@ from voiceagent.text_normalization.calendar_forms import Calendar
 from voiceagent.text_normalization.forms import Form
 from voiceagent.text_normalization.languages import WRITTEN_LANGUAGES
 from voiceagent.text_normalization.measured_forms import Measures
-from voiceagent.text_normalization.named_forms import Names
+from voiceagent.text_normalization.named_forms import NumberNames
 from voiceagent.text_normalization.spoken_numbers import SpokenNumbers
 
 
@@ -21,13 +21,12 @@ class LanguageForms:
         language = WRITTEN_LANGUAGES[code]
         words = SpokenNumbers(language)
         calendar = Calendar(language, words)
-        measures, names = Measures(language, words, calendar), Names(language, words, calendar)
+        measures, names = Measures(language, words, calendar), NumberNames(language, words, calendar)
         dates, date_words = calendar.forms()
         self.speller = words.speller
         self.forms: tuple[tuple[Form, ...], tuple[Form, ...]] = (
             (
                 *names.addresses,
-                *names.ip,
                 *dates,
                 *measures.money,
                 *names.number_names,
@@ -36,7 +35,7 @@ class LanguageForms:
                 *measures.plain,
                 *names.last,
             ),
-            (*names.short[1:], *names.addresses, *date_words, *measures.letters, *names.short[:1], *names.letters),
+            (*names.short[:1], *names.addresses, *date_words, *measures.letters, *names.short[1:], *names.letters),
         )
         self.open: frozenset[re.Pattern[str]] = names.open | measures.open
 

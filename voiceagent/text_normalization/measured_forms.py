@@ -72,6 +72,8 @@ class Measures:
         words = self._words
         its, small = self._language.currencies[match.groupdict().get("code") or match["currency"]]
         whole, _, fraction = parts(match["amount"])
+        if len(fraction) == 3:  # as English writes it: $1,299
+            whole, fraction = whole + fraction, ""
         value, cents = int(whole or 0), int(fraction) if len(fraction) == 2 else 0
         if match["to"]:
             said = self._span(match["amount"], words.counted(match["to"], its), match)
@@ -86,7 +88,7 @@ class Measures:
         elif cents:
             said = words.counted(str(cents), small)
         else:
-            said = words.counted(whole if len(fraction) == 2 else match["amount"], its)
+            said = words.counted(match["amount"] if fraction.strip("0") else whole, its)
         minus = self._minus(match) if not said.startswith(f"{self._language.minus} ") else ""
         return f"{minus}{said}{self._per(match)}"
 
@@ -134,7 +136,7 @@ class Measures:
         """1,5 Mio., 200 mil."""
         named = self._language.scales[match["scale"]]
         whole, _, fraction = parts(match["amount"])
-        if named[0] in ("mil", "mila") and not fraction and len(whole) < 7:
+        if named[0] == self._language.thousand and not fraction and len(whole) < 7:
             return self._minus(match) + self._words.number(f"{whole}000", after(match))
         if match["scale"] in named:
             return f"{self._minus(match)}{self._words.number(match['amount'], named[0])} {match['scale']}"
@@ -151,7 +153,9 @@ class Measures:
             near = [word.lower() for word in words_before(match, 2)]
             halved = near[1] if len(near) > 1 and near[0] == language.conjunction else after(match)
             return self._half(halved) if half else words.counted(str(over), language.fractions[under - 2])
-        before = words.agreed(words.cardinal(int(whole)), "x") if language.digitwise else words.cardinal(int(whole))
+        before = words.cardinal(int(whole))
+        if not language.mixed_half.startswith("{} "):
+            before = words.agreed(before, "x")
         if half:
             return (int(whole) == 1 and language.one_and_half) or language.mixed_half.format(before)
         return f"{before} {language.conjunction} {words.counted(str(over), language.fractions[under - 2])}"
@@ -183,8 +187,9 @@ class Measures:
 
     def _times(self, match: re.Match[str]) -> str:
         """2x."""
-        said = self._words.counted(match["number"], self._language.times)
-        return said.replace(" ", "") if self._language.digitwise else said
+        one, many = self._language.times
+        number = match["number"]
+        return (one if number == "1" else many).format(self._words.number(number, one.removeprefix("{}").strip()))
 
     def _sum(self, match: re.Match[str]) -> str:
         """2 + 2 = 4."""
@@ -257,7 +262,7 @@ class Measures:
             counts = written.endswith("000") or (len(written) < 7 and noun.islower() and len(noun) > 3 and self._is_noun(noun))
             if (len(written) > 1 and written.startswith("0")) or (len(written) > 4 and not counts):
                 return words.grouped(written)
-            if len(written) == 4 and int(written) < 2000 and self._language.digitwise:
+            if len(written) == 4 and int(written) < 2000 and self._language.hundreds:
                 return words.year(int(written))
         return words.number(written, noun if self._is_noun(noun) else "")
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from voiceagent.text_normalization.calendar_forms import Calendar
 from voiceagent.text_normalization.context import after, word_set, words_before
 from voiceagent.text_normalization.exactly import LONGEST, is_word
-from voiceagent.text_normalization.forms import EMAIL, WEB, Form, any_of, form
+from voiceagent.text_normalization.forms import EMAIL, WEB, any_of, form
 from voiceagent.text_normalization.long_numbers import CARD, CODE, IBAN, IP, VERSION
 from voiceagent.text_normalization.numerals import roman
 from voiceagent.text_normalization.spoken_numbers import SpokenNumbers
@@ -25,7 +26,6 @@ _BARE_GROUPS = re.compile(r"\d{1,12}(?:[-/.:]\d{1,12})+(?![\w-])")
 _ANYTHING = re.compile(r"(?=\S*\d)[^\s]*[^\s.,!?;:…\"'”’)\]“»]")
 _MIXED = re.compile(r"(?P<word>[A-Za-z]{3,})?(?P<number>[1-9]\d?|0)(?P<letters>[A-Za-z]?)")
 """Latin1, 12b, 19."""
-_POSTCODE = re.compile(r"(?P<digits>\d{4}) ?(?P<letters>[A-Z]{2})(?![\w-])")
 _ROMAN = r"(?P<numeral>[IVX]{1,15})(?P<rank>(?<=I)(?:er|re)|e|ème|[ºª°])?"
 _STOP = r"(?P<stop>\.(?=\s+[^\W\d_]|\s*$))?"
 _RULERS = word_set(
@@ -45,41 +45,42 @@ _QUEENS = word_set(
 )
 
 
-class Names:
+class NumberNames:
     """The names of one language that hold numbers, and its abbreviations."""
 
     def __init__(self, language: WrittenLanguage, words: SpokenNumbers, calendar: Calendar) -> None:
         self._language, self._words, self._speller, self._calendar = language, words, words.speller, calendar
-        self._short = dict(language.short_words)
-        self._numbered = dict(language.short_before_number)
-        telephone = re.compile(f"{_TELEPHONE}|{language.phones}")
-        before_number = re.compile(rf"(?i:{any_of(self._numbered)})(?=\s?\d|\s[IVXLCDM]+(?!\w)|\s[A-Z](?!\w))\s?")
-        short = re.compile(rf"(?i:{any_of(self._short)})(?!\w)")
-        address: tuple[Form, ...] = ((EMAIL, self._address), (WEB, self._address))
-        self.number_names: tuple[Form, ...] = (
+        before_number = form(
+            rf"(?i:{any_of(language.short_before_number)})(?=\s?\d|\s[IVXLCDM]+(?!\w)|\s[A-Z](?!\w))\s?", self._before_number
+        )
+        self.open = frozenset({before_number[0]})
+        self.short = (form(rf"(?i:{any_of(language.short_words)})(?!\w)", self._short_word), before_number)
+        self.addresses = (
+            (EMAIL, self._address),
+            (WEB, self._address),
+            form(r"@[^\W\d_][\w.]*\w", self._address),
+            (IP, self._address),
+        )
+        self.number_names = (
             (CARD, self._groups),
-            (telephone, self._telephone),
+            form(f"{_TELEPHONE}|{language.phones}", self._telephone),
             (_LABELLED, self._labelled),
             (_GROUPS, self._groups),
         )
-        self.addresses = (*address, form(r"@[^\W\d_][\w.]*\w", self._address))
-        self.ip: tuple[Form, ...] = ((IP, self._address),)
-        self.codes: tuple[Form, ...] = (
+        self.codes = (
             (VERSION, self._version),
-            (_POSTCODE, self._postcode),
+            form(f"(?:{language.postcodes})(?![\\w-])", self._postcode),
             (CODE, self._code),
         )
-        self.last: tuple[Form, ...] = ((_BARE_GROUPS, self._groups), (_ANYTHING, self._anything))
-        self.short: tuple[Form, ...] = ((before_number, self._before_number), (short, self._short_word))
-        self.letters: tuple[Form, ...] = (
-            (re.compile(rf"(?P<name>[^\W\d_]+)(?P<end>{any_of(language.endings) or '(?!)'})(?!\w)"), self._ending),
+        self.last = ((_BARE_GROUPS, self._groups), (_ANYTHING, self._anything))
+        self.letters = (
+            form(rf"(?P<name>[^\W\d_]+)(?P<end>{any_of(language.endings) or '(?!)'})(?!\w)", self._ending),
             (IBAN, self._iban),
             form(rf"{_ROMAN}{_STOP if language.dotted_dates else '(?P<stop>(?!))?'}(?![\w'’])", self._roman),
             (CARD, self._groups),
             (CODE, self._code),
             (_ANYTHING, self._anything),
         )
-        self.open = frozenset({before_number})
 
     def _address(self, match: re.Match[str]) -> str:
         return self._speller.address(match.group())
@@ -90,10 +91,7 @@ class Names:
         if not 6 <= len(re.sub(r"\D", "", text)) <= 15:
             return None
         plus = f"{self._language.spelled_signs['+']} " if text.startswith("+") else ""
-        return plus + self._by_groups(text)
-
-    def _by_groups(self, text: str) -> str:
-        return ", ".join(self._words.grouped(group) for group in re.findall(r"\d+", text))
+        return plus + ", ".join(self._words.grouped(group) for group in re.findall(r"\d+", text))
 
     def _groups(self, match: re.Match[str]) -> str:
         """4111 1111 1111 1111, 123-45-6789."""
@@ -120,7 +118,7 @@ class Names:
         near = [word.lower().rstrip(".") for word in words_before(match, 4)]
         while near and near[0] in self._language.copulas:
             near.pop(0)
-        if len(near) > 2 and near[1] in ("de", "di", "do", "du", "da", "van") and near[2] in self._language.labels:
+        if len(near) > 2 and near[1] in self._language.label_links and near[2] in self._language.labels:
             return True
         return bool(near) and near[0] in self._language.labels
 
@@ -138,18 +136,15 @@ class Names:
         return " ".join(part for part in said if part)
 
     def _version(self, match: re.Match[str]) -> str | None:
-        """2.3.1, v2.3."""
+        """2.3.1."""
         written = match["number"]
         if re.fullmatch(r"\d{1,3}(?:\.\d{3}){2,}", written):
             return None
-        said = f" {self._language.point} ".join(self._words.cardinal(int(part)) for part in written.split("."))
-        return f"version {said}" if match.group()[0] in "vV" and self._language.code == "en" else said
+        return f" {self._language.point} ".join(self._words.cardinal(int(part)) for part in written.split("."))
 
-    def _postcode(self, match: re.Match[str]) -> str | None:
+    def _postcode(self, match: re.Match[str]) -> str:
         """1012 AB."""
-        if self._language.code != "nl":
-            return None
-        return f"{self._speller.by_digits(match['digits'])} {self._speller.letters(match['letters'])}"
+        return self._speller.spelt(re.sub(r"\W", "", match.group()))
 
     def _code(self, match: re.Match[str]) -> str | None:
         """AB-48271 letter by letter; Covid-19, Latin1 and 12b as words, numbers and letters."""
@@ -174,9 +169,9 @@ class Names:
 
     def _before_number(self, match: re.Match[str]) -> str | None:
         """Nr. 5, S. 12: the word before the number."""
-        return self._said(match.group().strip(), self._numbered)
+        return self._said(match.group().strip(), self._language.short_before_number)
 
-    def _said(self, written: str, table: dict[str, str]) -> str | None:
+    def _said(self, written: str, table: Mapping[str, str]) -> str | None:
         if written in table:
             return table[written]
         lowered = written[0].lower() + written[1:]
@@ -193,7 +188,7 @@ class Names:
         initial = len(letters) == 1 and letters.isupper() and len(near) > 1 and near[0].istitle()
         if initial or (title and not after(match)[:1].isupper()):
             return None
-        return self._said(written, self._short)
+        return self._said(written, self._language.short_words)
 
     def _ending(self, match: re.Match[str]) -> str:
         """Hauptstr., Hausnr."""

@@ -86,7 +86,7 @@ class WrittenLanguage:
     mixed_half: str
     """A number and a half: "{} et demi"."""
     times: Names
-    """The word of repetitions: "2x"."""
+    """Repetitions: "{} fois", for once and for more."""
     size: str
     """Between length and width: "3 x 4 m"."""
     out_of: str
@@ -146,8 +146,14 @@ class WrittenLanguage:
     """Words that make the number after them feminine."""
     copulas: frozenset[str] = frozenset()
     """Words between a label and its number."""
+    label_links: frozenset[str] = frozenset()
+    """Words between a label and what it names: "número de pedido"."""
+    postcodes: str = r"(?!)"
+    """Postcodes with letters."""
     half_before: tuple[tuple[str, str], ...] = ()
     """Patterns of nouns, and what is said for a half before them."""
+    thousand: str = ""
+    """The word of thousands, where numbers are written with it: "2 mil"."""
     joined: tuple[tuple[str, str], ...] = ()
     """Patterns of a number with its noun, or "per" with its noun, and what takes their place: "una ora"."""
     one_and_half: str = ""

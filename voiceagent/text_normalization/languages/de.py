@@ -54,7 +54,7 @@ GERMAN = WrittenLanguage(
         *((part, part) for part in listed("Drittel Viertel Fünftel Sechstel Siebtel Achtel Neuntel Zehntel")),
     ),
     mixed_half="{}einhalb",
-    times=("mal", "mal"),
+    times=("{}mal", "{}mal"),
     size="mal",
     out_of="von",
     over="zu",

@@ -59,7 +59,7 @@ SPANISH = WrittenLanguage(
         *((part, f"{part}s") for part in listed("cuarto quinto sexto séptimo octavo noveno décimo")),
     ),
     mixed_half="{} y medio",
-    times=("vez", "veces"),
+    times=("{} vez", "{} veces"),
     size="por",
     out_of="sobre",
     over="sobre",
@@ -85,6 +85,7 @@ SPANISH = WrittenLanguage(
         tomo parte acto escena libro volumen artículo anexo fase título sección tipo nivel guerra mundial"""
     ),
     spelled_letters={"Y": "i griega"},
+    thousand="mil",
     century=re.compile(r"siglos?|s"),
     phones=r"(?:[6-9]\d{2}[ .-]?(?:\d{3}[ .-]?\d{3}|\d{2} \d{2} \d{2})|9\d \d{3} \d{2} \d{2}|\d{2} \d{4} \d{4})(?!\d)",
     respelled=(
@@ -134,5 +135,6 @@ SPANISH = WrittenLanguage(
     roman_before_noun=True,
     copulas=word_set("es el la su mi"),
     feminine_before=word_set("la las"),
+    label_links=word_set("de del"),
     half_before=((r".+as?", "media"), (r".+o|kilo", "medio")),
 )

@@ -60,7 +60,7 @@ FRENCH = WrittenLanguage(
         *((part, f"{part}s") for part in listed("cinquième sixième septième huitième neuvième dixième")),
     ),
     mixed_half="{} et demi",
-    times=("fois", "fois"),
+    times=("{} fois", "{} fois"),
     size="sur",
     out_of="sur",
     over="sur",
@@ -120,5 +120,6 @@ FRENCH = WrittenLanguage(
     score="à",
     feminine_before=word_set("la"),
     copulas=word_set("est le la les de du votre mon ma c'est"),
+    label_links=word_set("de du"),
     half_before=((r"heure|journée|douzaine|bouteille|portion|page|livre|tonne", "une demi"),),
 )

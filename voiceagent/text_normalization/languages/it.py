@@ -61,7 +61,7 @@ ITALIAN = WrittenLanguage(
         *((f"{part}o", f"{part}i") for part in listed("terz quart quint sest settim ottav non decim")),
     ),
     mixed_half="{} e mezzo",
-    times=("volta", "volte"),
+    times=("{} volta", "{} volte"),
     size="per",
     out_of="su",
     over="su",
@@ -85,6 +85,7 @@ ITALIAN = WrittenLanguage(
         """opzione camera tavolo pagina binario passo posto linea porta piano gruppo sala numero punto domanda capitolo
         tomo parte atto scena libro volume articolo allegato fase titolo sezione tipo livello canto guerra mondiale"""
     ),
+    thousand="mila",
     century=re.compile(r"secol[oi]|sec"),
     phones=r"(?:3\d{2}|8\d{2})[ .-]?\d{3}[ .-]?\d{3,4}(?!\d)|3\d{2} \d{2} \d{2} \d{3}(?!\d)",
     respelled=(
@@ -127,5 +128,6 @@ ITALIAN = WrittenLanguage(
     ),
     range_prefix=("da", word_set("da dal dalle dalla dai dall"), word_set("tra fra in di e per con")),
     copulas=word_set("è il la suo mio"),
+    label_links=word_set("di del"),
     half_before=((r"ore|giornate|.+a", "mezza"), (r".+o", "mezzo")),
 )

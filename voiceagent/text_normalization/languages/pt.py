@@ -62,7 +62,7 @@ PORTUGUESE = WrittenLanguage(
         *((part, f"{part}s") for part in listed("quarto quinto sexto sétimo oitavo nono décimo")),
     ),
     mixed_half="{} e meio",
-    times=("vez", "vezes"),
+    times=("{} vez", "{} vezes"),
     size="por",
     out_of="de",
     over="por",
@@ -87,6 +87,7 @@ PORTUGUESE = WrittenLanguage(
         ato cena livro volume artigo anexo fase título seção secção tipo nível guerra mundial"""
     ),
     spelled_letters={"E": "é", "O": "ó"},
+    thousand="mil",
     century=re.compile(r"séculos?|séc"),
     phones=(
         r"(?:\(\d{2}\) ?9?\d{4}[ -]?\d{4}|9?\d{4}-\d{4}|[29]\d{2} \d{3} \d{3}|\d{2} 9?\d{4}[ -]?\d{4}"
@@ -139,5 +140,6 @@ PORTUGUESE = WrittenLanguage(
     singular_below_two=True,
     copulas=word_set("é o a seu sua meu"),
     feminine_before=word_set("as às à"),
+    label_links=word_set("de do da"),
     half_before=((r".+as?", "meia"), (r".+o", "meio")),
 )
