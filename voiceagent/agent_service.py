@@ -19,15 +19,15 @@ from voiceagent.audio import g711
 from voiceagent.call import Call, memory
 from voiceagent.call.call import LeftCall
 from voiceagent.call.observer import CallObserver
-from voiceagent.call.rules import cramped, facts_of, rules_of, step_tools, turn_detection_of
-from voiceagent.call.scope import AgentParts, EngineName
+from voiceagent.call.rules import cramped, facts_of, legs_of, rules_of, rules_of_call, tools_of_steps, turn_detection_of
+from voiceagent.call.scope import AgentParts, EngineName, OtherAgent
 from voiceagent.call.written_leg import WrittenLeg
 from voiceagent.context.sources import Sources
 from voiceagent.conversation.steps import GO_TO, NOTE
 from voiceagent.data_files import keep_private
-from voiceagent.engines import Engines, load_engines
+from voiceagent.engines import Engines, load_engines, load_voices
 from voiceagent.errors import ConfigError, EngineError, ModelError, ProtocolError
-from voiceagent.guard.checks import load_guards
+from voiceagent.guard.checks import Guards, load_guards
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.budgets import Budgets
 from voiceagent.latency.spans import LegKind
@@ -43,6 +43,7 @@ from voiceagent.media.webrtc.ports import MediaPorts
 from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 from voiceagent.models.choice import profile_of, registry_of
 from voiceagent.models.fitness import foreign_models, unfit
+from voiceagent.models.registry import Registry
 from voiceagent.realtime.client_events import ClientEventError
 from voiceagent.realtime.conversation import random_id
 from voiceagent.realtime.fixed_settings import LEFT, fixed_in, parameters_in
@@ -63,7 +64,7 @@ from voiceagent.server.monitoring.call_recorder import CallRecorder, CallRecords
 from voiceagent.server.monitoring.engine_health import EngineHealth, Probe, probes_of
 from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.server.monitoring.observers import Measured, TurnLog
-from voiceagent.settings.agent import AgentConfig, data_dir, store_address
+from voiceagent.settings.agent import AgentConfig, data_dir, store_address, taking_over
 from voiceagent.settings.steps import unknown_tools
 from voiceagent.settings.values import unknown_parameters
 from voiceagent.store.event_log import EventLog, Origin, StoredLog
@@ -75,11 +76,12 @@ from voiceagent.task_owner import running
 from voiceagent.telephone.application import TelephonePart
 from voiceagent.telephone.features.call_results import CallResults
 from voiceagent.telephone.features.phone_call import PhoneServices
+from voiceagent.telephone.features.phone_feature import PhoneFeature
 from voiceagent.telephone.features.recording import Recordings
 from voiceagent.telephone.sip.line import SipService, Trunk
 from voiceagent.telephone.streams.vendors import Telephone
 from voiceagent.tools.call_context import CallOrigin
-from voiceagent.tools.call_tools import NO_STEPS, CallTools, EndCallTool, StepTools
+from voiceagent.tools.call_tools import NO_STEPS, CallTools, StepTools
 from voiceagent.tools.client_mcp import check_allowed
 from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
@@ -187,31 +189,21 @@ class AgentService:
     ) -> AsyncIterator[StartCall]:
         """The engines and everything else that calls share, from the start of the server to its end."""
         await asyncio.to_thread(keep_private, data_dir())
-        sources = await asyncio.to_thread(
-            Sources.from_config, self.agent.context, self.agent.base_dir, data_dir(), metrics.context.add
-        )
-        guards = await asyncio.to_thread(
-            load_guards, self.agent.guard, self.agent.base_dir, self.agent.language, metrics.guard_checks.add
-        )
+        sources, guards = await asyncio.to_thread(_sources_and_guards, self.agent, metrics)
         known = registry_of(self.agent)
         engines = await load_engines(profile_of(self.agent, known), self.agent, known)
         writer = StoreWriter(store_address(), metrics.losses)
         kept = CallRecords(writer, self.agent.records)
         recordings = Recordings(self.agent.telephony.recording, self.agent.base_dir)
         metrics.llm, metrics.stt, metrics.judges = engines.llm, engines.stt, engines.turn
+        closing = AsyncExitStack()
         try:
             speech = await asyncio.to_thread(_speech, self.agent, engines)
             await tools.open()
-            if (tools.schemas() or self.agent.steps) and (why := no_tools(engines.llm)):
-                raise ModelError(why)
-            if self.agent.steps and (taken := {NOTE, GO_TO}.intersection(tools.names)):
-                raise ConfigError(f"tool {min(taken)}: an agent with steps has a tool of that name already; give yours another")
-            parameters = {tool["function"]["name"]: tool["function"]["parameters"] for tool in tools.schemas()}
-            wrong = unknown_tools(self.agent.steps, tools.names), unknown_parameters(self.agent.collect, parameters)
-            for line in chain(*wrong):
-                raise ConfigError(line)
-            _require_words_for_yes(self.agent.language, tools)
-            rules_of(self.agent, tools, engines.turn)  # the agent's own weights are read here, and not only with the first caller
+            _require_fitting(self.agent, tools, engines)
+            others = await self._load_others(engines, known, metrics, closing)
+            if self.agent.file in self.agent.agents:
+                others[self.agent.file] = OtherAgent(self.agent, tools, guards, speech, sources)
             self._tell_of_unfit_models(tools, engines.llm.limits)
             self._tell_of_unasked_tools(tools)
             if self.agent.records.redact and self.agent.telephony.recording.folder:
@@ -229,9 +221,12 @@ class AgentService:
             await asyncio.to_thread(memory.collect_what_loading_left)
             pressure = admission.pressure
             spoken = [language(code) for code in self.agent.spoken_languages]
-            personal = PersonalData(self.agent.records.redact, spoken, tools.schemas())
+            schemas = [schema for one in (tools, *(other.tools for other in others.values())) for schema in one.schemas()]
+            personal = PersonalData(self.agent.records.redact, spoken, schemas)
             Redacting.mask = personal.mask
-            parts = AgentParts(self.agent, engines, guards, speech, self.budgets, sources, personal, lambda: pressure.level)
+            parts = AgentParts(
+                self.agent, engines, guards, speech, self.budgets, sources, personal, lambda: pressure.level, others
+            )
             watched = metrics.health.watched(probes, partial(check, engines.llm))
             async with watched, running(kept.run(), "call records") if kept.is_on else nullcontext():
                 yield self._start_call(parts, tools, metrics, kept, feeds, PhoneServices(results, recordings))
@@ -240,8 +235,44 @@ class AgentService:
             metrics.judges = ()
             async with AsyncExitStack() as stack:  # closes each, whatever the one before it raises
                 stack.callback(writer.close)
-                for close in (engines.close, guards.close, sources.close, tools.close, results.close, recordings.close):
+                for close in (
+                    engines.close,
+                    guards.close,
+                    sources.close,
+                    tools.close,
+                    results.close,
+                    recordings.close,
+                    closing.aclose,
+                ):
                     stack.push_async_callback(close)
+
+    async def _load_others(
+        self, engines: Engines, known: Registry, metrics: Metrics, closing: AsyncExitStack
+    ) -> dict[str, OtherAgent]:
+        """The agents that calls may be handed off to; `closing` frees what is loaded. Raises ConfigError, ModelError."""
+        others = {}
+        for name, settings in self.agent.agents.items():
+            if name == self.agent.file:  # a call may come back to it
+                continue
+            agent = taking_over(self.agent, settings)
+            sources, guards = await asyncio.to_thread(_sources_and_guards, agent, metrics)
+            closing.push_async_callback(guards.close)
+            closing.push_async_callback(sources.close)
+            tools = ToolSet.from_config(agent.tools, agent.base_dir, metrics.tools.add)
+            closing.push_async_callback(tools.close)
+            spoken = await load_voices(engines, agent, known)
+            for voice in (spoken.tts, *spoken.voices.values()):
+                closing.push_async_callback(voice.close)
+            speech = await asyncio.to_thread(_speech, agent, spoken)
+            await tools.open()
+            await sources.open()
+            try:
+                _require_fitting(agent, tools, engines)
+            except ConfigError as error:
+                raise ConfigError(f"{name}: {error}") from error
+            self._tell_of_unasked_tools(tools)
+            others[name] = OtherAgent(agent, tools, guards, speech, sources)
+        return others
 
     def _about(self, tools: ToolSet) -> Callable[[], dict[str, object]]:
         """Returns the function behind `about`. It builds its answer anew only when an MCP server has reported its tools."""
@@ -315,7 +346,7 @@ class AgentService:
         feeds: CallFeeds,
         phone: PhoneServices,
     ) -> StartCall:
-        steps = step_tools(self.agent) if self.agent.steps or self.agent.collect else NO_STEPS
+        steps = tools_of_steps(self.agent)
 
         def start_call(leg: Leg, call_id: str, session: dict[str, object]) -> Call:
             facts = facts_of(
@@ -332,12 +363,13 @@ class AgentService:
             if session.get("instructions") and (line := cramped(agent, tools, parts.engines.llm.limits)):
                 log.warning("call %s: %s", call_id, line)
             servers = self.agent.http.client_mcp_servers
-            own = () if no_tools(parts.engines.llm) else (*made.tools, *_end_call(agent))
+            own = () if no_tools(parts.engines.llm) else legs_of(agent, made.tools)
             call_tools = _call_tools(tools, session, own, servers, steps)
+            own_parts = replace(parts, agent=agent, others=_as_called(parts.others, agent, made.features))
             record = new_record(call_id, leg.kind, agent.name, agent.profile, kept)
             event_log = None
             if kept.settings.keep == "event_logs":
-                rules = rules_of(agent, tools, parts.engines.turn, parts.engines.llm.limits, call_tools.legs)
+                rules = rules_of_call(own_parts, call_tools)
                 origin = Origin(agent.name, leg.kind, record.started)
                 sink = StoredLog(kept.writer, call_id)
                 event_log = EventLog(sink, call_id, rules, origin=origin, left=None if left is None else left.state)
@@ -347,7 +379,6 @@ class AgentService:
             fixed = fixed_in(session)
             features = [*made.features, leg] if isinstance(leg, WrittenLeg) else made.features
             whose = made.origin or CallOrigin(parameters=parameters_in(session))
-            own_parts = replace(parts, agent=agent)
             return Call(call_id, made.leg, own_parts, call_tools, observers, asked, features, fixed, whose, left)
 
         return start_call
@@ -401,16 +432,6 @@ def _call_tools(
     return tools
 
 
-def _end_call(agent: AgentConfig) -> tuple[Tool, ...]:
-    """The tool `end_call`, if the agent may end its calls."""
-    if not agent.end_call:
-        return ()
-    own, prompts = agent.prompts, language(agent.spoken_languages[0]).prompts
-    description = prompts.end_call if own.end_call is None else own.end_call
-    reason = prompts.end_call_reason if own.end_call_reason is None else own.end_call_reason
-    return (EndCallTool(description, reason),)
-
-
 @contextmanager
 def _offered_session() -> Iterator[None]:
     """Raises Problem for session settings of an offer that a `session.update` would refuse too."""
@@ -421,11 +442,41 @@ def _offered_session() -> Iterator[None]:
         raise Problem(400, "invalid_session", str(error), param=param) from error
 
 
+def _as_called(others: Mapping[str, OtherAgent], first: AgentConfig, features: Sequence[PhoneFeature]) -> dict[str, OtherAgent]:
+    """The other agents as they take over a call of the first one that has these features."""
+    changed = {}
+    for name, other in others.items():
+        agent = taking_over(first, other.agent)
+        for feature in features:
+            agent = feature.change(agent)
+        changed[name] = replace(other, agent=agent)
+    return changed
+
+
+def _sources_and_guards(agent: AgentConfig, metrics: Metrics) -> tuple[Sources, Guards]:
+    """The agent's documents and guards. Raises ConfigError."""
+    sources = Sources.from_config(agent.context, agent.base_dir, data_dir(), metrics.context.add)
+    return sources, load_guards(agent.guard, agent.base_dir, agent.language, metrics.guard_checks.add)
+
+
+def _require_fitting(agent: AgentConfig, tools: ToolSet, engines: Engines) -> None:
+    """Check the agent's opened tools against its steps, its language and the language model. Raises ConfigError, ModelError."""
+    if (tools.schemas() or agent.steps) and (why := no_tools(engines.llm)):
+        raise ModelError(why)
+    if agent.steps and (taken := {NOTE, GO_TO}.intersection(tools.names)):
+        raise ConfigError(f"tool {min(taken)}: an agent with steps has a tool of that name already; give yours another")
+    parameters = {tool["function"]["name"]: tool["function"]["parameters"] for tool in tools.schemas()}
+    for line in chain(unknown_tools(agent.steps, tools.names), unknown_parameters(agent.collect, parameters)):
+        raise ConfigError(line)
+    _require_words_for_yes(agent.language, tools)
+    rules_of(agent, tools, engines.turn)  # the agent's own weights are read here, and not only with the first caller
+
+
 def _speech(agent: AgentConfig, engines: Engines) -> AgentSpeech:
     """The agent's speech. Raises ConfigError."""
     first = agent.spoken_languages[0]
     phrases, own = agent.phrases, language(first).sayings
-    by_name = {"greeting": phrases.text("greeting") or ""}
+    by_name = {name: phrases.text(name) or "" for name in ("greeting", "handoff")}
     for name in ("check_in", "farewell", "apology", "not_understood", "offer_person", "transfer", "transfer_failed", "resumed"):
         said = phrases.text(name)
         by_name[name] = getattr(own, name) if said is None else said

@@ -7,19 +7,21 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import structs
 
 from voiceagent.errors import ConfigError
 from voiceagent.grounding.engine import GroundedEngine
 from voiceagent.grounding.language import LANGUAGES
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.llm.servers.fallback import FallbackEngine
-from voiceagent.models.choice import voices_of
+from voiceagent.models.choice import profile_of, voices_of
 from voiceagent.models.registry import EngineSpec, Profile, Registry, registry
 from voiceagent.plugins import Create, load_plugin
-from voiceagent.settings.agent import AgentConfig, LlmSettings
+from voiceagent.settings.agent import AgentConfig, LlmSettings, OwnModel
 from voiceagent.stt.engine import SttEngine
 from voiceagent.tts.engine import TtsEngine
 from voiceagent.turn_judges.judge import TurnJudge
@@ -68,6 +70,15 @@ async def load_engines(profile: Profile, agent: AgentConfig, known: Registry | N
     known = known or registry()
     known.require(profile)
     return await asyncio.to_thread(_load, profile, agent, known)
+
+
+async def load_voices(engines: Engines, agent: AgentConfig, known: Registry) -> Engines:
+    """The engines of a call that this agent takes over: the same ones, with its voices. Raises ModelError, ConfigError."""
+    profile = profile_of(structs.replace(agent, stt=OwnModel(), llm=LlmSettings()), known)
+    specs = voices_of(agent)
+    voices = await asyncio.to_thread(lambda: {code: load_tts(spec, known) for code, spec in specs.items()})
+    tts = await asyncio.to_thread(load_tts, profile.tts.with_options(agent.options.tts), known)
+    return replace(engines, tts=tts, voices=voices)
 
 
 def _load(profile: Profile, agent: AgentConfig, known: Registry) -> Engines:

@@ -27,8 +27,8 @@ OWNERS = {
     "kept": "machine",
     "flow": "steps",
     "collecting": "collecting",
-    "rules": "client_requests",
-    "spoken": "caller_turn",
+    "rules": "state",
+    "spoken": "caller_words",
 }
 OF_ALL = {"phase"}
 """`machine.TABLE` says which event may lead to which phase, so handlers in every file change it."""

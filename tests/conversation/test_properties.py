@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.conversation.world import World
 from voiceagent.conversation import actions as act
@@ -68,7 +69,24 @@ MOVES: dict[str, Callable[[World, str], object]] = {
     "turn": lambda world, text: whole_turn(world, text),
     "interrupted_booking": lambda world, text: interrupted_booking(world, text),
     "interrupted_lookup": lambda world, text: interrupted_lookup(world, text),
+    "find_and_end": lambda world, text: find_and_end(world, text),
+    "summary_comes": lambda world, text: summary_comes(world),
 }
+
+
+def find_and_end(world: World, text: str) -> None:
+    """The caller asks, and a lookup for them ends."""
+    world.say(f"Find it {text}")
+    world.call_tool("find", f'{{"what": "{text}"}}')
+    world.generated()
+    world.finish_tool()
+    world.look_up_done()
+
+
+def summary_comes(world: World) -> None:
+    asked = [action for action in world.actions if isinstance(action, act.Summarise)]
+    if asked:
+        world.feed(ev.Summarised(world.now_ms, "They asked.", asked[-1].handoff))
 
 
 def chunks(text: str) -> tuple[Chunk, ...]:
@@ -115,8 +133,10 @@ WALKING = (NOTE, GO_TO)
 OUTPUTS = ("{}", "null", '{"noted": {"a": 1}}', '{"noted": 5}', '{"step": "last"}', '{"step": "first"}', '{"step": []}')
 GRAPH = {
     "first": StepRule("One.", ("a",), (TransitionRule("last", {"a": 1}), TransitionRule("first", after="find"))),
-    "last": StepRule("Two.", (), (TransitionRule("first", after="book"),)),
+    "last": StepRule("Two.", (), (TransitionRule("first", after="book"), TransitionRule("away", after="find"))),
+    "away": StepRule(handoff="other"),
 }
+OTHER_GRAPH = {"ask": StepRule("Three.", (), (TransitionRule("back", after="find"),)), "back": StepRule(handoff="own")}
 TOOLS = {"find": ToolRule("none"), "book": ToolRule("external"), "pay": ToolRule("external", ("Hold on.",), "Shall I pay {day}?")}
 """`TEXTS` are their arguments too, so that the same is asked for twice."""
 
@@ -476,7 +496,7 @@ any_event = st.one_of(
     st.builds(
         ev.TimerFired, some_time, st.sampled_from(["silence", "final", "reply", "overlap", "go_on", "filler", "call_limit", "?"])
     ),
-    st.builds(ev.Summarised, some_time, some_text),
+    st.builds(ev.Summarised, some_time, some_text, st.integers(0, 2)),
     st.builds(ev.InstructionsChanged, some_time, some_text),
     st.builds(ev.TextReceived, some_time, some_text),
     st.builds(ev.ReplyRequested, some_time),
@@ -493,17 +513,53 @@ any_event = st.one_of(
 )
 
 
+def handoffs(script: list[tuple[str, str]]) -> World:
+    """A call between two agents that hand it off to each other whenever a lookup ends."""
+    steps = {"ask": StepRule("", (), (TransitionRule("away", after="find"),)), "away": StepRule(handoff="other")}
+    own = Rules(language="en", instructions="One.", phrases=Phrases(handoff="One moment.", fillers=()), tools=TOOLS, steps=steps)
+    other = replace(own, instructions="Two.", phrases=Phrases(fillers=()), steps=OTHER_GRAPH)
+    world = World(replace(own, agents={"own": own, "other": other}))
+    world.begin()
+    for move, text in script:
+        MOVES[move](world, text)
+    return come_to_rest(world)
+
+
+handoff_moves = st.sampled_from([*MOVES, *["find_and_end"] * 30, *["summary_comes"] * 10])
+
+
+@given(st.lists(st.tuples(handoff_moves, st.sampled_from(TEXTS)), max_size=40))
+@settings(max_examples=300, deadline=None)
+def test_agents_that_hand_off_to_each_other_speak_one_after_the_other(script: list[tuple[str, str]]) -> None:
+    world = handoffs(script)
+    world.feed(ev.HangUp(world.now_ms, "hangup"))
+    while world.drops:
+        world.settle()
+    assert [notice.reply_id for notice in world.beginnings()] == [notice.reply_id for notice in world.endings()]
+    now, live = "One.", 0
+    for action in world.actions:
+        if isinstance(action, act.AgentChanged):
+            assert not live
+            now = "Two." if action.agent == "other" else "One."
+        elif isinstance(action, act.ReplyStarted):
+            live = action.reply_id
+        elif isinstance(action, act.ReplyEnded):
+            live = 0
+        elif isinstance(action, act.Generate) and "instructions" not in dict(script):
+            assert action.messages[0].content.startswith(now)
+
+
 def decisions(events: list[ev.Event], protected: tuple[str, ...]) -> list[tuple[act.Action, ...]]:
-    state = machine.start(
-        Rules(
-            language="en",
-            phrases=Phrases(greeting="Hello.", fillers=FILLERS, protected=protected),
-            tools={**TOOLS, END: ToolRule(ends_call=True), **dict.fromkeys(WALKING, ToolRule("idempotent"))},
-            steps=GRAPH,
-            transfers=True,
-            manners=MANNERS["duck"],
-        )
+    own = Rules(
+        language="en",
+        phrases=Phrases(greeting="Hello.", handoff="One moment.", fillers=FILLERS, protected=protected),
+        tools={**TOOLS, END: ToolRule(ends_call=True), **dict.fromkeys(WALKING, ToolRule("idempotent"))},
+        steps=GRAPH,
+        transfers=True,
+        manners=MANNERS["duck"],
     )
+    other = replace(own, language="de", steps=OTHER_GRAPH, phrases=Phrases())
+    state = machine.start(replace(own, agents={"own": own, "other": other}))
     taken: list[tuple[act.Action, ...]] = []
     for event in [ev.CallStarted(0.0), *events]:
         state, actions = machine.step(state, event)

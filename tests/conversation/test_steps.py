@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 
+import msgspec
+from msgspec.structs import replace
+
 from tests.conversation.world import World
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.rules import Rules, StepRule, ToolRule, TransitionRule
+from voiceagent.conversation import machine
+from voiceagent.conversation.rules import CollectRule, Limits, Phrases, ReplyRules, Rules, StepRule, ToolRule, TransitionRule
+from voiceagent.conversation.state import State
 from voiceagent.conversation.steps import GO_TO, NOTE
 
 STEPS = {
@@ -26,6 +31,46 @@ STEPS = {
     "done": StepRule("Say goodbye."),
 }
 TOOLS = {NOTE: ToolRule("idempotent"), GO_TO: ToolRule("idempotent"), "book": ToolRule("external")}
+
+
+OTHER = Rules(
+    language="de",
+    instructions="You are the billing desk.",
+    steps={
+        "ask": StepRule("Ask for the number.", ("number",), (TransitionRule("back"),)),
+        "back": StepRule(handoff="agent.yaml"),
+    },
+    tools=TOOLS,
+)
+
+
+def handing_off(line: str = "", passes: tuple[str, ...] | None = None, *, summary: bool = True, **others: object) -> World:
+    """A clinic that hands everything off that is no appointment."""
+    ways = (TransitionRule("billing", {"reason": "invoice"}), TransitionRule("slot"))
+    steps = {
+        "reason": StepRule("Ask why they call.", ("reason", "name"), ways),
+        "billing": StepRule(handoff="billing.yaml", summary=summary, passes=passes),
+        "slot": StepRule(),
+    }
+    own = Rules(language="en", instructions="You are a clinic.", steps=steps, tools=TOOLS, phrases=Phrases(handoff=line))
+    agents = {"billing.yaml": replace(OTHER, **others), "agent.yaml": own}
+    world = World(replace(own, agents=agents, limits=Limits(max_call_ms=5000.0)))
+    world.begin()
+    world.say("Hello there.")
+    world.answer("Hello, why do you call?")
+    world.play_all()
+    world.say("I am Ann, about my invoice.")
+    tool(world, NOTE, {"noted": {"reason": "invoice", "name": "Ann"}})
+    return world
+
+
+def summarised(world: World, text: str) -> None:
+    asked = next(action for action in reversed(world.actions) if isinstance(action, act.Summarise))
+    world.feed(ev.Summarised(world.now_ms, text, asked.handoff))
+
+
+def handed_off(world: World) -> list[tuple[str, bool]]:
+    return [(action.agent, action.summary) for action in world.actions if isinstance(action, act.AgentChanged)]
 
 
 def begun() -> World:
@@ -159,3 +204,129 @@ def test_the_prompts_of_a_step_begin_alike_and_a_change_of_the_step_changes_the_
     assert prompts[4][1 : len(prompts[3])] == prompts[3][1:]
     assert prompts[4][0] != prompts[3][0]
     assert prompts[5][: len(prompts[4])] == prompts[4]
+
+
+def test_another_agent_takes_over_behind_the_line_and_reads_the_summary() -> None:
+    world = handing_off("One moment, please.")
+    assert entered(world) == ["reason", "billing"]
+    summarised(world, "Ann has an invoice.")
+    assert not handed_off(world)
+    world.play_all()
+    assert handed_off(world) == [("billing.yaml", True)]
+    assert entered(world) == ["reason", "billing", "ask"]
+    assert world.assistant_texts() == []
+    assert world.endings()[-1].heard == "One moment, please."
+    prompt = world.generations[-1].messages
+    known = 'Bisher bekannt: {"name": "Ann", "reason": "invoice"}'
+    assert prompt[0].content.startswith(f"You are the billing desk.\n\nAsk for the number.\n\n{known}\n\n")
+    assert prompt[0].content.endswith("Ann has an invoice.")
+    assert [message.content for message in prompt[1:]] == ["I am Ann, about my invoice."]
+    assert act.LanguageChanged("de") in world.actions
+    assert world.state.rules.limits.max_call_ms == 5000.0
+
+
+def test_without_a_line_it_waits_for_the_summary_and_without_one_it_reads_the_last_turns() -> None:
+    world = handing_off()
+    assert not handed_off(world)
+    summarised(world, "")
+    assert handed_off(world) == [("billing.yaml", False)]
+    said = [(message.role, message.content) for message in world.generations[-1].messages[1:]]
+    assert said == [
+        ("user", "Hello there."),
+        ("assistant", "Hello, why do you call?"),
+        ("user", "I am Ann, about my invoice."),
+    ]
+
+
+def test_a_caller_who_speaks_first_is_answered_by_the_other_agent_at_once() -> None:
+    waiting, interrupting = handing_off(), handing_off("One moment, please.")
+    waiting.speech()
+    assert handed_off(waiting) == [("billing.yaml", False)]
+    interrupting.synthesise_all()
+    interrupting.frames(10)
+    interrupting.say("No, wait a second.")
+    interrupting.settle()
+    assert handed_off(interrupting) == [("billing.yaml", False)]
+    waiting.endpoint()
+    waiting.final("It is urgent.")
+    for world in (waiting, interrupting):
+        assert instructions(world).startswith("You are the billing desk.")
+        before = len(world.actions)
+        summarised(world, "Too late.")
+        assert not world.actions[before:]
+
+
+def test_only_what_the_settings_say_is_passed_on() -> None:
+    world = handing_off(passes=("reason",), summary=False)
+    assert not any(isinstance(action, act.Summarise) for action in world.actions)
+    assert world.state.flow.values == {"reason": "invoice"}
+    assert handed_off(world) == [("billing.yaml", False)]
+
+
+def test_a_call_is_handed_back() -> None:
+    world = handing_off()
+    summarised(world, "Ann has an invoice.")
+    world.answer("Which number?")
+    world.play_all()
+    world.say("Forty-two.")
+    tool(world, NOTE, {"noted": {"number": 42}})
+    summarised(world, "It is invoice 42.")
+    assert [agent for agent, _ in handed_off(world)] == ["billing.yaml", "agent.yaml"]
+    assert entered(world)[-2:] == ["back", "reason"]
+    assert world.state.flow.values["number"] == 42
+    assert instructions(world).startswith("You are a clinic.")
+
+
+def test_an_agent_without_steps_reads_what_is_known_and_keeps_what_the_client_set() -> None:
+    world = handing_off(steps={})
+    world.feed(ev.SettingsChanged(world.now_ms, replies=ReplyRules(max_tokens=7)))
+    summarised(world, "")
+    assert world.state.flow.step == ""
+    assert 'Bisher bekannt: {"name": "Ann"' in instructions(world)
+    assert world.state.rules.replies.max_tokens == 7
+
+
+def test_a_call_that_was_handed_off_goes_on_at_another_server() -> None:
+    for moment in ("leaving", "left"):
+        world = handing_off("One moment, please.")
+        rules = world.state.rules
+        if moment == "left":
+            summarised(world, "Ann has an invoice.")
+            world.play_all()
+            world.feed(ev.InstructionsChanged(world.now_ms, "Changed."))
+        world.feed(ev.HandedOver(world.now_ms))
+        world.settle()
+        left = msgspec.json.decode(msgspec.json.encode(world.state, enc_hook=float), type=State)
+        other = World(rules)
+        other.state = machine.start(rules, left)
+        other.begin()
+        assert other.state.flow.step == ("billing" if moment == "leaving" else "ask")
+        other.feed(ev.ConnectionResumed(other.now_ms))
+        if moment == "leaving":
+            assert handed_off(other) == [("billing.yaml", False)]  # the caller waits: it answers at once
+            assert instructions(other).startswith("You are the billing desk.")
+            assert "One moment, please." not in [action.text for action in other.to_speak]
+        else:
+            assert other.state.rules.instructions == "Changed."
+            other.say("Forty-two.")
+            assert instructions(other).startswith("Changed.\n\nAsk for the number.")
+
+
+def test_a_value_that_the_engine_collects_leads_to_the_other_agent_too() -> None:
+    for line in ("", "One moment, please."):
+        steps = {
+            "reason": StepRule("", ("phone",), (TransitionRule("billing"),), {"phone": CollectRule("phone", confirm="never")}),
+            "billing": StepRule(handoff="billing.yaml", summary=False),
+        }
+        world = World(Rules(language="en", steps=steps, phrases=Phrases(handoff=line), agents={"billing.yaml": OTHER}))
+        world.begin()
+        world.say("Hello.")
+        world.answer("Hello.")
+        world.play_all()
+        world.say("It is 202 555 0143.")
+        assert not world.generations or line == ""
+        world.play_all()
+        assert handed_off(world) == [("billing.yaml", False)]
+        assert world.endings()[-1].heard == line
+        assert instructions(world).startswith("You are the billing desk.")
+        assert world.state.flow.values == {"phone": "2025550143"}

@@ -26,8 +26,9 @@ from voiceagent.stt.whisper import WhisperOptions
 from voiceagent.tts.piper import PiperOptions
 
 ROOT = Path(__file__).resolve().parents[2]
-ELSEWHERE = ("guard.output", "guard.input", "context", "tools", "options", "speech.lexicon", "speech.clips", "base_dir")
-"""Settings of many parts, which have pages of their own; and one that is no setting."""
+ELSEWHERE = ("guard.output", "guard.input", "context", "tools", "options", "speech.lexicon", "speech.clips")
+"""Settings of many parts, which have pages of their own."""
+NO_SETTINGS = ("base_dir", "agents", "file")
 OF_THE_AGENT = {field.name for field in msgspec.structs.fields(AgentConfig().llm)} | {"served_model"}
 """Options of a language model that agent.yaml sets as `llm`."""
 
@@ -40,7 +41,7 @@ def settings(of: Any, before: str = "") -> Iterator[tuple[str, Any]]:
     """Every key of `agent.yaml` that holds one value, and its default."""
     for field in msgspec.structs.fields(of):
         key, value = f"{before}{field.name}", getattr(of, field.name)
-        if key in ELSEWHERE:
+        if key in (*ELSEWHERE, *NO_SETTINGS):
             continue
         if isinstance(value, msgspec.Struct):
             yield from settings(value, f"{key}.")

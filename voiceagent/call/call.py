@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
@@ -18,7 +19,7 @@ from voiceagent.call.hearing import Hearing, clean, reduce_noise, refusal_of
 from voiceagent.call.judging import Judging
 from voiceagent.call.memory import release_freed_memory
 from voiceagent.call.observer import CallFeature, CallObserver, Observers
-from voiceagent.call.rules import changed_rules, rules_of, turn_detection_of
+from voiceagent.call.rules import changed_rules, legs_of, rules_of_call, tools_of_steps, turn_detection_of
 from voiceagent.call.scope import AgentParts, CallClock, CallScope, CallTasks
 from voiceagent.call.speaking import Speaking
 from voiceagent.call.thinking import Thinking, Wording, lookup_owner, owner
@@ -71,6 +72,19 @@ class LeftCall(Struct, frozen=True):
     """The settings of its session that begin a call: instructions, and tools with the credentials of MCP servers."""
 
 
+def _taken_over(parts: AgentParts, tools: CallTools, name: str) -> AgentParts:
+    """The parts of a call with which another agent goes on."""
+    other = parts.others[name]
+    tools.take_over(other.tools, legs_of(other.agent, tools.legs), tools_of_steps(other.agent))
+    return replace(
+        parts,
+        agent=other.agent,
+        guards=other.guards,
+        speech=other.speech,
+        sources=other.sources,
+    )
+
+
 class Call:
     """A call on one leg. `run` lives as long as the call."""
 
@@ -87,10 +101,11 @@ class Call:
         origin: CallOrigin = NO_ORIGIN,
         left: LeftCall | None = None,  # what another server has left of the call
     ) -> None:
-        agent = parts.agent
         self.call_id = call_id
-        rules = rules_of(agent, tools.agents, parts.engines.turn, parts.engines.llm.limits, tools.legs)
-        self.state: State = machine.start(rules, None if left is None else left.state)
+        self.state: State = machine.start(rules_of_call(parts, tools), None if left is None else left.state)
+        if self.state.flow.agent:
+            parts = _taken_over(parts, tools, self.state.flow.agent)
+        agent = parts.agent
         self._left = left
         self._leg = leg
         self._parts = parts
@@ -130,6 +145,7 @@ class Call:
         self._retrieval: Retrieval
         self._judging: Judging
         self._thinking: Thinking
+        self._contexts: ToolContexts
         self._speaking: Speaking
         self._voice: SpokenVoice
         self.tasks: CallTasks
@@ -258,11 +274,13 @@ class Call:
         self._hearing = Hearing(scope, parts.engines.stt, turn, parts.guards.input, self._load, self._retrieval.settle)
         if parts.agent.language == AUTO:
             self._hearing.language = self.state.spoken.code
-        wording = Wording(self._voice.take_marks, lambda: parts.speech.prose(self.state.spoken.code))
-        contexts = ToolContexts(
+        wording = Wording(self._voice.take_marks, lambda: self._parts.speech.prose(self.state.spoken.code))
+        self._contexts = ToolContexts(
             scope, self._tools, parts.guards, lambda: self.state, self._leg.kind, self._origin, self._client_parameters
         )
-        self._thinking = Thinking(scope, parts.engines.llm, self._tools, parts.guards, turn.tool_timeout_s, contexts, wording)
+        self._thinking = Thinking(
+            scope, parts.engines.llm, self._tools, parts.guards, turn.tool_timeout_s, self._contexts, wording
+        )
         self._closing.push_async_callback(self._thinking.close)
         self._judging = Judging(
             scope,
@@ -312,6 +330,21 @@ class Call:
     def _change_language(self, code: str) -> None:
         self._hearing.language = code
         self._voice.switch_to(self._parts.speech.voice(code))
+
+    def _hand_off(self, action: act.AgentChanged) -> None:
+        """Another agent goes on: its guard, documents, tools and voice. What the client has set stays."""
+        before = self._parts.agent
+        parts = self._parts = _taken_over(self._parts, self._tools, action.agent)
+        self._hearing.take_over(parts.guards.input)
+        self._retrieval.take_over(parts.sources, parts.agent.turn.context_timeout_ms)
+        self._thinking.take_over(parts.guards, parts.agent.turn.tool_timeout_s)
+        self._contexts.take_over(parts.guards)
+        self._voice.switch_to(parts.speech.voice(self.state.spoken.code))
+        self._agents_rules = self.state.rules.agents[action.agent]
+        is_own = self._session.settings.current.turn_detection == turn_detection_of(before)
+        detection = turn_detection_of(parts.agent) if is_own else None
+        self._send(self._session.handed_off(parts.agent.name, parts.agent.instructions, detection, summary=action.summary))
+        self._apply(self._session.settings.current)
 
     @property
     def _judges(self) -> Sequence[TurnJudge]:
@@ -554,6 +587,8 @@ class Call:
                 self._clear_timer(name)
             case act.End(reason):
                 self._ending = "" if reason == HANDED_OVER else reason
+            case act.AgentChanged():
+                self._hand_off(action)
             case act.Transfer() | act.SpeculationEnded() | act.SpeculativeToolEnded() | act.GuardHit() | act.Notice():
                 pass  # these are for features, for observers and for the client
             case _:

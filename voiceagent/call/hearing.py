@@ -127,6 +127,10 @@ class Hearing:
         self._is_manual = False
         """True while the client ends the utterances."""
 
+    def take_over(self, checks: Checks) -> None:
+        """Another agent goes on with the call: check the caller's words by its guard."""
+        self._checks = checks
+
     async def run(self, frames: AsyncIterator[InboundFrame]) -> None:
         """Hear until the leg ends, then stop all decodes."""
         try:

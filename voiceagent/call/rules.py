@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from voiceagent.call.scope import AgentParts
 from voiceagent.call.step_tools import AgentStepTools
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import tokens_of
@@ -37,7 +38,7 @@ from voiceagent.settings.agent import AgentConfig
 from voiceagent.settings.steps import StepSettings
 from voiceagent.settings.values import collected, is_collected
 from voiceagent.text_normalization.reading import unmarked
-from voiceagent.tools.call_tools import EndCallTool
+from voiceagent.tools.call_tools import NO_STEPS, CallTools, EndCallTool, StepTools
 from voiceagent.tools.schemas import MAX_SHAPES, shapes
 from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
@@ -96,6 +97,39 @@ def rules_of(
     )
 
 
+def rules_of_call(parts: AgentParts, tools: CallTools) -> Rules:
+    """The rules of a call of an agent, with those of the agents that it may be handed off to."""
+    agent, engines = parts.agent, parts.engines
+    rules = rules_of(agent, tools.agents, engines.turn, engines.llm.limits, tools.legs)
+    if not parts.others:
+        return rules
+    others = {
+        name: rules_of(one.agent, one.tools, engines.turn, engines.llm.limits, legs_of(one.agent, tools.legs))
+        for name, one in parts.others.items()
+    }
+    return replace(rules, agents=others)
+
+
+def legs_of(agent: AgentConfig, legs: Sequence[Tool]) -> tuple[Tool, ...]:
+    """The tools of a leg where this agent goes on, which has an `end_call` of its own."""
+    return (*(tool for tool in legs if not isinstance(tool, EndCallTool)), *end_call_tools(agent))
+
+
+def end_call_tools(agent: AgentConfig) -> tuple[Tool, ...]:
+    """The tool `end_call`, if the agent may end its calls."""
+    if not agent.end_call:
+        return ()
+    own, prompts = agent.prompts, language(agent.spoken_languages[0]).prompts
+    description = prompts.end_call if own.end_call is None else own.end_call
+    reason = prompts.end_call_reason if own.end_call_reason is None else own.end_call_reason
+    return (EndCallTool(description, reason),)
+
+
+def tools_of_steps(agent: AgentConfig) -> StepTools:
+    """The tools of the agent's steps and of the values that it collects, if it has any. Raises ConfigError."""
+    return step_tools(agent) if agent.steps or agent.collect else NO_STEPS
+
+
 def _phrases(phrases: config.PhraseSettings) -> Phrases:
     return Phrases(
         greeting=unmarked(phrases.text("greeting") or ""),
@@ -106,6 +140,7 @@ def _phrases(phrases: config.PhraseSettings) -> Phrases:
         offer_person=_plain(phrases.offer_person),
         transfer=_plain(phrases.text("transfer")),
         transfer_failed=_plain(phrases.text("transfer_failed")),
+        handoff=unmarked(phrases.text("handoff") or ""),
         resumed=_plain(phrases.resumed),
         fillers=None if phrases.fillers is None else tuple(map(unmarked, phrases.fillers)),
         protected=phrases.protected,
@@ -152,6 +187,7 @@ def _limits(turn: config.TurnSettings) -> Limits:
         filler_after_ms=turn.filler_after_ms,
         max_tool_rounds=turn.max_tool_rounds,
         resume_timeout_ms=turn.resume_timeout_s * 1000.0,
+        handoff_summary_ms=turn.handoff_summary_timeout_ms,
     )
 
 
@@ -186,7 +222,7 @@ def _values(tools: Sequence[Tool], name: str) -> tuple[ValueShape, ...]:
 def _step_rule(step: StepSettings) -> StepRule:
     ways = tuple(TransitionRule(way.to, way.when, way.after, way.result) for way in step.next)
     own = {name: collected(value).rule for name, value in step.values.items() if is_collected(value)}
-    return StepRule(step.instructions, tuple(step.values), ways, own)
+    return StepRule(step.instructions, tuple(step.values), ways, own, step.handoff, step.summary, step.pass_values)
 
 
 def _leg_rule(tool: Tool) -> ToolRule:

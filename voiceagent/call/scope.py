@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Coroutine
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Coroutine, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from voiceagent.context.sources import Sources
@@ -18,6 +18,7 @@ from voiceagent.guard.checks import Guards
 from voiceagent.latency.budgets import Budgets
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.store.personal_data import PersonalData
+from voiceagent.tools.toolset import ToolSet
 from voiceagent.tts.spoken_voice import AgentSpeech
 
 NO_SOURCES = Sources()
@@ -27,6 +28,17 @@ NOT_REDACTED = PersonalData()
 def no_pressure() -> float:
     """The default load of the server: none."""
     return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class OtherAgent:
+    """An agent that calls of another one may be handed off to, with the settings that cannot change within a call."""
+
+    agent: AgentConfig
+    tools: ToolSet
+    guards: Guards
+    speech: AgentSpeech
+    sources: Sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +55,8 @@ class AgentParts:
     """The personal data that is taken out of what is kept."""
     pressure: Callable[[], float] = no_pressure
     """The load of the server apart from the language model; 1 is full."""
+    others: Mapping[str, OtherAgent] = field(default_factory=dict)
+    """The agents that calls may be handed off to, by the names that steps have for them."""
 
 
 class CallClock:

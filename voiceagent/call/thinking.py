@@ -28,7 +28,6 @@ log = logging.getLogger(__name__)
 _WORD = re.compile(r"\s*\S+")
 PREFILL = "prefill"
 SUMMARISING = "summarising"
-SUMMARY_TIMEOUT_S = 30.0
 MAX_SUMMARY_CHARACTERS = 1500
 EFFECTS = "tools with effects"
 FAILED = "The language model failed; the server's log says why."
@@ -125,6 +124,10 @@ class Thinking:
         self._window: OutputWindow
         self._wanted: act.Prefill | None = None
         self._reading: asyncio.Task[None] | None = None
+
+    def take_over(self, guards: Guards, tool_timeout_s: float) -> None:
+        """Another agent goes on with the call."""
+        self._guards, self._tool_timeout_s = guards, tool_timeout_s
 
     def generate(self, action: act.Generate) -> None:
         """Start a generation. A running prefill is cancelled."""
@@ -249,18 +252,21 @@ class Thinking:
                     self._post(ev.ToolPredicted(self._clock.now_ms(), utterance_id, piece.name, piece.arguments))
 
     def summarise(self, action: act.Summarise) -> None:
-        """Start to summarise the beginning of the conversation, in a session of its own."""
+        """Start to summarise the conversation, or the beginning of it, in a session of its own."""
         self._tasks.start(SUMMARISING, self._summarise(action))
 
     async def _summarise(self, action: act.Summarise) -> None:
         name = f"{self._call_id} summary"
+        urgency = Urgency.REPLY if action.handoff else Urgency.AHEAD
         try:
-            async with asyncio.timeout(SUMMARY_TIMEOUT_S):
-                text = await written(self._engine, name, action.messages, Urgency.AHEAD, MAX_SUMMARY_CHARACTERS)
+            async with asyncio.timeout(action.timeout_ms / 1000.0):
+                text = await written(self._engine, name, action.messages, urgency, MAX_SUMMARY_CHARACTERS)
         except (EngineError, TimeoutError) as error:
-            log.warning("call %s: its beginning is forgotten, summing it up failed (%s)", self._call_id, error)
+            lost = "the next agent reads no summary" if action.handoff else "its beginning is forgotten"
+            log.warning("call %s: %s, summing it up failed (%s)", self._call_id, lost, str(error) or "too late")
             text = ""
-        self._post(ev.Summarised(self._clock.now_ms(), " ".join(text.split())[:MAX_SUMMARY_CHARACTERS]))
+        summary = " ".join(text.split())[:MAX_SUMMARY_CHARACTERS]
+        self._post(ev.Summarised(self._clock.now_ms(), summary, action.handoff))
 
     async def close(self) -> None:
         """The call is over. Free what the language model keeps for it."""

@@ -52,6 +52,11 @@ class ToolContexts:
         self._written = msgspec.json.encode(self._kept)
         self._loop = asyncio.get_running_loop()
 
+    def take_over(self, guards: Guards) -> None:
+        """Another agent goes on with the call. Its tools get what was kept, if they keep their state in the same form."""
+        self._guards = guards
+        self._kept = _kept(self._tools.agents.new_state(), self._written.decode())
+
     def of(self, name: str, reply_id: int, call_id: str, speculative_id: int = -1) -> CallContext[object]:
         """The context of a run of the tool of this name. `call_id` is the model's request; `speculative_id` names a run that
         begins before its turn is committed."""

@@ -15,7 +15,7 @@ def agent() -> None:
 @agent.command()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 def graph(file: Path) -> int:
-    """Draw the steps of an agent as a Mermaid flowchart.
+    """Draw the steps of an agent as a Mermaid flowchart, with the agents that it hands calls off to.
 
     \b
     voiceagent agent graph agent.yaml > steps.mmd
@@ -23,9 +23,10 @@ def graph(file: Path) -> int:
     from voiceagent.settings.agent import load_agent
     from voiceagent.settings.steps import as_mermaid
 
-    steps = load_agent(file).steps
-    if not steps:
+    loaded = load_agent(file)
+    if not loaded.steps:
         click.echo(f"{file}: the agent has no `steps`; docs/steps.md shows how to write them", err=True)
         return 2
-    click.echo(as_mermaid(steps))
+    agents = {name: other.steps for name, other in loaded.agents.items()}
+    click.echo(as_mermaid(loaded.steps, loaded.file, agents))
     return 0

@@ -186,6 +186,10 @@ class Retrieval:
         self._asked: frozenset[str] = frozenset()
         self._running = 0
 
+    def take_over(self, sources: Sources, timeout_ms: float) -> None:
+        """Another agent goes on with the call: ask its sources."""
+        self._sources, self._timeout_ms = sources, timeout_ms
+
     def hear(self, event: ev.Transcript) -> None:
         """The open utterance has these words: ask if they tell more than before."""
         if self._news(event.utterance_id, event.stable) >= NEW_TERMS:

@@ -86,6 +86,9 @@ class Summarise(Action, frozen=True):
     """Have the language model summarise the beginning of the conversation in the background. Answered by one `Summarised`."""
 
     messages: tuple[Message, ...]
+    handoff: int = 0
+    """The handoff that it is for; 0: for none."""
+    timeout_ms: float = 30_000.0
 
 
 class RunTool(Action, frozen=True):
@@ -232,6 +235,15 @@ class End(Action, frozen=True):
 
 class Notice(Action, frozen=True):
     """Base of the actions that tell the client something."""
+
+
+class AgentChanged(Action, frozen=True):
+    """Another agent has taken over: think, speak and check by its settings from now on."""
+
+    agent: str
+    """Its name in `Rules.agents`."""
+    summary: bool
+    """True if it reads a summary of what was said."""
 
 
 class StepChanged(Notice, frozen=True):
@@ -418,6 +430,7 @@ AnyAction: TypeAlias = (
     | ClearTimer
     | Transfer
     | End
+    | AgentChanged
     | Notice
 )
 """All actions. `Call` carries each of them out."""

@@ -289,9 +289,7 @@ def _note_language(step: Step, heard: str, words: str) -> None:
     """Follow the caller into another language, if the rules leave the language open."""
     before = step.state.spoken
     if step.state.rules.language == AUTO:
-        step.put(spoken=before.after(heard, words))
-    if step.state.spoken.code != before.code:
-        step.do(act.LanguageChanged(step.state.spoken.code))
+        caller_words.speak(step, before.after(heard, words))
 
 
 # --- how long a pause may last ----------------------------------------------------------------------------------------

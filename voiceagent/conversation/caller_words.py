@@ -1,6 +1,6 @@
 """The caller's words: the open utterance and its pause, the words that are not answered yet, what documents say about them, and
-the caller's habit of pausing. This file writes `State.utterance`, `State.caller_turn` and `State.habit`. `caller_turn` handles
-the events."""
+the caller's habit of pausing. This file writes `State.utterance`, `State.caller_turn`, `State.habit` and `State.spoken`.
+`caller_turn` handles the events."""
 
 from __future__ import annotations
 
@@ -8,17 +8,27 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from voiceagent.conversation import actions as act
 from voiceagent.conversation import silence
 from voiceagent.conversation.events import FinalTranscript, Refusal
 from voiceagent.conversation.history import Chunk, Message
 from voiceagent.conversation.rules import ReplyWish
 from voiceagent.conversation.state import Pause, Step, Utterance
 from voiceagent.turn_taking.endpointing import Habit
+from voiceagent.turn_taking.spoken_language import SpokenLanguage
 
 COUNTED_MS = 200.0
 """Shorter silences lie inside words and phrases."""
 CUT_OFF_MS = 1500.0
 """A caller who speaks again so soon after what was taken for the end of the turn, and is listened to, had not finished."""
+
+
+def speak(step: Step, spoken: SpokenLanguage) -> None:
+    """The caller speaks this language."""
+    before = step.state.spoken.code
+    step.put(spoken=spoken)
+    if spoken.code != before:
+        step.do(act.LanguageChanged(spoken.code))
 
 
 # --- the open utterance -----------------------------------------------------------------------------------------------

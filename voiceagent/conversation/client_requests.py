@@ -113,8 +113,8 @@ def _forget_utterance(step: Step) -> None:
 def settings_changed(step: Step, event: ev.SettingsChanged) -> None:
     """The client changed rules of the call. A speculative reply that followed the old ones is cancelled."""
     rules = step.state.rules
-    step.put(
-        rules=replace(
+    step.follow(
+        replace(
             rules,
             endpointing=event.endpointing or rules.endpointing,
             turns=event.turns or rules.turns,
@@ -129,7 +129,7 @@ def settings_changed(step: Step, event: ev.SettingsChanged) -> None:
 
 def instructions_changed(step: Step, event: ev.InstructionsChanged) -> None:
     """The next generation follows the new instructions. A speculative reply that followed the old ones is cancelled."""
-    step.put(rules=replace(step.state.rules, instructions=event.instructions))
+    step.follow(replace(step.state.rules, instructions=event.instructions))
     _prompt_changed(step)
 
 

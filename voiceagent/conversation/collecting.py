@@ -17,7 +17,7 @@ from voiceagent.conversation import steps
 from voiceagent.conversation.history import ToolCall, read_arguments
 from voiceagent.conversation.reply import Reply
 from voiceagent.conversation.rules import TRANSFER, CollectRule
-from voiceagent.conversation.state import Step, ValueTask
+from voiceagent.conversation.state import Collecting, Step, ValueTask
 from voiceagent.turn_taking.language import ValueWords
 from voiceagent.turn_taking.patience import ExpectedValue, Progress
 from voiceagent.turn_taking.request import agrees
@@ -52,6 +52,11 @@ class NextMove(Struct, frozen=True):
 def begin(step: Step, today: str) -> None:
     """The call begins on this day, an ISO date."""
     step.change("collecting", today=today)
+
+
+def forget(step: Step) -> None:
+    """Another agent takes over: what was collected for tools is gone, and so is the call that waits for it."""
+    step.put(collecting=Collecting(today=step.state.collecting.today))
 
 
 # --- which value is collected -----------------------------------------------------------------------------------------

@@ -324,9 +324,11 @@ class TimerFired(Event, frozen=True):
 
 
 class Summarised(Event, frozen=True):
-    """The summary that `actions.Summarise` asked for; empty when it failed."""
+    """The summary that `actions.Summarise` asked for; empty when it failed or was late."""
 
     text: str
+    handoff: int = 0
+    """See `actions.Summarise`."""
 
 
 class TextReceived(Event, frozen=True):

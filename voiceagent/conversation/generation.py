@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
-from voiceagent.conversation import caller_words, collecting
+from voiceagent.conversation import caller_words, collecting, steps
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.memory import compact, read_ahead
 from voiceagent.conversation.reply import Reply
@@ -47,6 +47,8 @@ def begin_reply(step: Step, wanted: NextReply) -> None:
     plan_next(step, wanted if waits else None)
     if waits:
         return
+    if step.is_leaving:
+        hand_off(step)
     text = step.state.replies.unheard_text if wanted.kind == "resume" else wanted.text
     if wanted.kind == "answer" or (wanted.kind == "ask_again" and step.state.caller_turn.unanswered):
         _answer(step, wanted.wish)
@@ -64,6 +66,12 @@ def begin_reply(step: Step, wanted: NextReply) -> None:
         end_call(step, step.state.silence.ending)
     else:
         go_idle(step, goes_on=wanted.kind == "resume")
+
+
+def hand_off(step: Step) -> None:
+    """Another agent takes over, which collects values of its own."""
+    steps.hand_off(step)
+    collecting.forget(step)
 
 
 def _answer(step: Step, wish: ReplyWish | None = None) -> None:

@@ -13,7 +13,18 @@ from voiceagent.conversation.floor import take_floor
 from voiceagent.conversation.reply import ToolRun
 from voiceagent.conversation.reply_lifecycle import plan_next
 from voiceagent.conversation.rules import ReplyWish, Rules
-from voiceagent.conversation.state import CallerTurn, Connection, LateResults, Phase, Replies, State, Step, TurnTools
+from voiceagent.conversation.state import (
+    CallerTurn,
+    Connection,
+    LateResults,
+    Phase,
+    Replies,
+    State,
+    Step,
+    StepProgress,
+    TurnTools,
+)
+from voiceagent.conversation.steps import rules_of_agent
 from voiceagent.conversation.tools import UNKNOWN
 from voiceagent.turn_taking.languages import language
 
@@ -40,6 +51,11 @@ def hand_over(step: Step, event: ev.HandedOver) -> None:
 def going_on(rules: Rules, left: State) -> State:
     """The state in which a call begins that another server has left. Nobody knows what came of the tools that ran there: the
     caller is told so, and none runs again."""
+    flow = left.flow
+    if flow.agent in rules.agents:
+        rules = replace(rules_of_agent(rules, left.flow.agent), instructions=left.rules.instructions)
+    elif flow.agent:  # the files of this server know it no more
+        flow = StepProgress(values=flow.values)
     turn, replies = left.caller_turn, left.replies
     has_words = bool(turn.unanswered)
     prompts = language(left.spoken.code).prompts.with_texts(rules.prompts)
@@ -72,6 +88,7 @@ def going_on(rules: Rules, left: State) -> State:
             next_reply_id=replies.next_reply_id,
             offers_person=replies.offers_person,
             last=replies.last,
+            owes_answer=replies.owes_answer,
         ),
         tools=TurnTools(
             confirming=left.tools.confirming,
@@ -80,7 +97,7 @@ def going_on(rules: Rules, left: State) -> State:
         ),
         late=LateResults(owed=(*left.late.owed, *unknown)),
         connection=Connection(lost_ms=0.0),
-        flow=left.flow,
+        flow=flow,
         collecting=replace(left.collecting, before=None),
         kept=left.kept,
     )

@@ -17,6 +17,8 @@ This settles every race. Besides the phase, the state holds smaller state machin
   words.
 - Late results (`State.late`). A tool may end after its reply. As soon as a call is idle, a reply begins that tells
   what the caller is owed. It is no answer to an event, so no row of the table has it.
+- The agent (`StepProgress.agent`). A step may hand the call off to another one, whose rules then hold (`steps`). It comes when
+  nothing is said any more, and has no row either.
 - Not understood (`CallerTurn.not_understood`). A turn of which no word is known is answered with a phrase (`caller_turn`).
 - Silence (`State.silence`). It is counted from the last words. Sounds without words do not begin it anew (`silence` says which
   do), and it never runs out while the caller speaks.
@@ -47,7 +49,7 @@ from voiceagent.conversation import (
     tool_runs,
 )
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.generation import begin_reply
+from voiceagent.conversation.generation import begin_reply, hand_off
 from voiceagent.conversation.reply_lifecycle import (
     BRIDGE,
     CALL_LIMIT,
@@ -85,7 +87,11 @@ def step(state: State, event: ev.Event) -> tuple[State, tuple[act.AnyAction, ...
     row.handler(turn, event)
     phase = turn.state.phase
     assert phase is state.phase or phase in row.next_phases, f"{type(event).__name__} took the call from {state.phase} to {phase}"
-    if results_are_due(turn):
+    if steps.handoff_is_due(turn):
+        hand_off(turn)
+    if steps.answer_is_due(turn):
+        begin_reply(turn, NextReply("answer"))
+    elif results_are_due(turn):
         begin_reply(turn, NextReply("tell"))
     elif client_requests.wish_is_due(turn):
         client_requests.grant_wish(turn)
@@ -113,6 +119,9 @@ def _call_started(step: Step, event: ev.CallStarted) -> None:
 
 
 def _summarised(step: Step, event: ev.Summarised) -> None:
+    if event.handoff:
+        steps.take_summary(step, event.handoff, event.text)
+        return
     memory.take_summary(step, event)
     if step.state.phase is Phase.IDLE:
         memory.make_room(step)

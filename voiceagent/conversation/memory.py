@@ -15,6 +15,9 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message, estimated_tokens, turn_border
 from voiceagent.conversation.state import Step
 
+HANDED_ON = 7
+"""The most messages of what was said that an agent without a summary takes over: three turns and the caller's last words."""
+
 
 def known_history(step: Step, own: str | None = None) -> tuple[Message, ...]:
     """The beginning of every prompt: the instructions, the summary and the history. `own` are a reply's own instructions."""
@@ -29,10 +32,11 @@ def known_history(step: Step, own: str | None = None) -> tuple[Message, ...]:
 
 def _of_step(step: Step) -> tuple[str, ...]:
     """The instructions of the agent's step, and the values that were known when it began."""
-    rule = step.state.rules.steps.get(step.state.flow.step)
+    flow = step.state.flow
+    rule = step.state.rules.steps.get(flow.step)
+    known = f"{step.prompts.known_values} {flow.known}" if flow.known else ""
     if rule is None:
-        return ()
-    known = f"{step.prompts.known_values} {step.state.flow.known}" if step.state.flow.known else ""
+        return ("", "", known)
     collected = f"{step.prompts.collected_values} {', '.join(rule.collect)}." if rule.collect else ""
     return rule.instructions, collected, known
 
@@ -107,6 +111,30 @@ def rewrite_history(step: Step, rewritten: Callable[[Message], Message]) -> None
     step.change("memory", history=tuple(map(rewritten, step.state.memory.history)))
 
 
+def told(step: Step, asked: str) -> tuple[Message, ...]:
+    """The conversation so far, behind the summary of what is no longer in it, with a request about it for the language model."""
+    memory = step.state.memory
+    earlier = (Message("system", memory.summary),) if memory.summary else ()
+    return (*earlier, *memory.history, Message("user", asked))
+
+
+def hand_on(step: Step, summary: str, *, forgets: bool) -> None:
+    """Another agent takes over. It reads the caller's last words behind the summary. Without one, it reads the last messages up
+    to them, and an earlier summary unless it `forgets` that. It reads neither tools nor documents of the agent before."""
+    memory = step.state.memory
+    said = [
+        (replace(message, tool_calls=(), context=(), context_head=""), keys)
+        for message, keys in zip(memory.history, memory.keys, strict=True)
+        if message.role != "tool" and message.content
+    ]
+    kept = [one for one in said if one[0].role == "system"]
+    spoken = [one for one in said if one[0].role != "system"]
+    while spoken and spoken[-1][0].role != "user":
+        spoken.pop()
+    _rewrite(step, [*kept, *spoken[-1 if summary else -HANDED_ON :]])
+    step.change("memory", summary=summary or ("" if forgets else memory.summary), summarising=0, summarised=None)
+
+
 def make_room(step: Step) -> None:
     """While no turn waits, shorten a long history and prefill the known part of the next prompt. This also wakes a language model
     that sleeps."""
@@ -117,6 +145,8 @@ def make_room(step: Step) -> None:
 def read_ahead(step: Step) -> None:
     """Prefill the known part of the next prompt."""
     known = known_history(step)
+    if step.is_leaving:
+        return
     if known and step.state.rules.speculation.max_replies:
         step.do(act.Prefill(known))
 
@@ -138,8 +168,8 @@ def compact(step: Step) -> bool:
     if not state.rules.memory.summarise:
         _forget_summarised(step, "")
         return True
-    told = (Message("system", state.memory.summary),) if state.memory.summary else ()
-    step.do(act.Summarise((*told, *state.memory.history[:border], Message("user", step.prompts.sum_up))))
+    earlier = (Message("system", state.memory.summary),) if state.memory.summary else ()
+    step.do(act.Summarise((*earlier, *state.memory.history[:border], Message("user", step.prompts.sum_up))))
     return False
 
 

@@ -73,7 +73,8 @@ def remember_words(step: Step, said: str, context: tuple[Chunk, ...]) -> None:
 
 def announce_reply(step: Step, reply: Reply) -> None:
     """The reply answers a committed turn. Tell the client."""
-    step.change("replies", unheard_text="", offers_person=False)
+    owes_answer = step.state.replies.owes_answer and not reply.turn
+    step.change("replies", unheard_text="", offers_person=False, owes_answer=owes_answer)
     step.change("speculation", replies=0, tokens=0)
     key = reply.wish.key if reply.wish is not None else ""
     step.do(act.ReplyStarted(reply.reply_id, reply.turn, key, reply.text_only, reply.is_detached))
@@ -147,6 +148,11 @@ def plan_next(step: Step, wanted: NextReply | None) -> None:
 def keep_rest(step: Step, rest: str) -> None:
     """Keep the unheard rest of an interrupted reply for later."""
     step.change("replies", unheard_text=rest)
+
+
+def owe_answer(step: Step) -> None:
+    """Another agent has taken over: it answers the caller, and says no rest of what the one before was saying."""
+    step.change("replies", unheard_text="", owes_answer=True)
 
 
 def note_offer(step: Step, *, offers_person: bool) -> None:

@@ -29,6 +29,7 @@ class Phrases(Struct, frozen=True, forbid_unknown_fields=True):
     offer_person: str | None = None
     transfer: str | None = None
     transfer_failed: str | None = None
+    handoff: str = ""
     resumed: str | None = None
     fillers: tuple[str, ...] | None = ()
     """One of them bridges the wait for a tool."""
@@ -55,6 +56,8 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     max_tool_rounds: int = 4
     resume_timeout_ms: float = 60_000.0
     """A call whose connection is lost waits for the caller this long; 0: it ends at once."""
+    handoff_summary_ms: float = 2500.0
+    """An agent that takes over waits this long for a summary, from the step on in which it does."""
 
 
 TRANSFER, MODEL = "transfer", "model"
@@ -211,6 +214,12 @@ class StepRule(Struct, frozen=True, forbid_unknown_fields=True):
     next: tuple[TransitionRule, ...] = ()
     collect: Mapping[str, CollectRule] = {}
     """The values that the turn engine collects itself, in this order."""
+    handoff: str = ""
+    """The agent that takes over here, by its name in `Rules.agents`."""
+    summary: bool = True
+    """True if that agent reads a summary of what was said."""
+    passes: tuple[str, ...] | None = None
+    """The names of the values that it gets. None: all."""
 
 
 class Rules(Struct, frozen=True, forbid_unknown_fields=True):
@@ -229,6 +238,8 @@ class Rules(Struct, frozen=True, forbid_unknown_fields=True):
     limits: Limits = Limits()
     steps: Mapping[str, StepRule] = {}
     """The agent's steps by name; the first one is the beginning. Empty: it has none."""
+    agents: Mapping[str, Rules] = {}
+    """The rules of the agents that steps hand the call off to, by the names that the steps have for them."""
     tools: Mapping[str, ToolRule] = {}
     """The tools' rules, by name. A tool without a rule counts as one with external effect."""
     endpointing: EndpointingRules = EndpointingRules()

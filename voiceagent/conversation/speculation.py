@@ -31,7 +31,7 @@ PREDICTABLE_WORDS = 3
 def is_affordable(step: Step, load: float) -> bool:
     """Returns whether the turn's limits and the engines' load leave room for speculative work."""
     begun, most = step.state.speculation, step.state.rules.speculation
-    return begun.replies < most.max_replies and begun.tokens < most.max_tokens and load < most.busy_load
+    return not step.is_leaving and begun.replies < most.max_replies and begun.tokens < most.max_tokens and load < most.busy_load
 
 
 def speculate(step: Step) -> None:

@@ -184,6 +184,8 @@ class Replies(Struct, frozen=True):
     """The last reply that was spoken and is over."""
     transferring: bool = False
     """True while the caller is being transferred to a person: then nobody asks whether they are still there."""
+    owes_answer: bool = False
+    """True if another agent has taken over and has not begun to answer the caller."""
 
 
 class TurnTools(Struct, frozen=True):
@@ -260,6 +262,14 @@ class StepProgress(Struct, frozen=True):
     """The values that were known when the step began, as JSON. They stand in its prompts, so that those begin alike."""
     given_up: frozenset[str] = frozenset()
     """The values that the caller was asked for and did not tell."""
+    agent: str = ""
+    """The agent that has taken over, by its name in `Rules.agents`; empty: the call's first."""
+    handoffs: int = 0
+    """The number of handoffs that began in the call."""
+    summarising: bool = False
+    """True while the next agent waits for a summary."""
+    summary: str = ""
+    """The summary for the next agent; empty: there is none."""
 
 
 class ValueTask(Struct, frozen=True):
@@ -360,6 +370,16 @@ class Step:
     def change(self, part: Part, **changes: object) -> None:
         """Change fields of a part of the state. Only the file that owns the part may call it."""
         self.put(**{part: replace(getattr(self.state, part), **changes)})
+
+    def follow(self, rules: Rules) -> None:
+        """Go by these rules from now on."""
+        self.put(rules=rules)
+
+    @property
+    def is_leaving(self) -> bool:
+        """True if the call is in a step in which another agent takes over."""
+        rule = self.state.rules.steps.get(self.state.flow.step)
+        return rule is not None and bool(rule.handoff)
 
     def set_timer(self, name: str, after_ms: float) -> None:
         """Start a timer; 0: start none."""

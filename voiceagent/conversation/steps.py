@@ -1,6 +1,9 @@
 """The steps of an agent that is a graph: the step in which the call is, the values that are known, and the step that follows. The
 language model notes values and goes to a step by tools (`NOTE`, `GO_TO`); what follows is decided here. This file writes
-`State.flow`."""
+`State.flow`.
+
+A step may hand the call off to another agent. The reply that entered it ends, and the language model sums up meanwhile. Then the
+rules of the other agent hold, and it goes on: at once if the caller speaks, else when the summary is there or too late."""
 
 from __future__ import annotations
 
@@ -10,9 +13,12 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
+from voiceagent.conversation import caller_words, memory
 from voiceagent.conversation.history import read_arguments
-from voiceagent.conversation.rules import StepRule, TransitionRule
-from voiceagent.conversation.state import Step, StepProgress
+from voiceagent.conversation.reply_lifecycle import owe_answer
+from voiceagent.conversation.rules import Rules, StepRule, TransitionRule
+from voiceagent.conversation.state import Phase, Step
+from voiceagent.turn_taking.spoken_language import AUTO, SpokenLanguage
 
 NOTE, GO_TO = "note", "go_to_step"
 
@@ -79,6 +85,78 @@ def _holds(way: TransitionRule, current: StepRule, values: Mapping[str, object],
 
 
 def _enter(step: Step, name: str, values: Mapping[str, object]) -> None:
-    known = json.dumps(values, ensure_ascii=False, sort_keys=True) if values else ""
-    step.put(flow=StepProgress(name, values, known, step.state.flow.given_up if values else frozenset()))
+    given_up = step.state.flow.given_up if values else frozenset()
+    step.put(flow=replace(step.state.flow, step=name, values=values, known=_written(values), given_up=given_up))
     step.do(act.StepChanged(name))
+    if step.is_leaving:
+        _begin_handoff(step, step.state.rules.steps[name])
+
+
+def _written(values: Mapping[str, object]) -> str:
+    return json.dumps(values, ensure_ascii=False, sort_keys=True) if values else ""
+
+
+# --- another agent takes over -----------------------------------------------------------------------------------------
+
+HEARING = (Phase.HEARING, Phase.FINALISING)
+
+
+def rules_of_agent(rules: Rules, agent: str) -> Rules:
+    """The rules of a call that this agent has taken over. What belongs to the call and to its client stays."""
+    theirs = rules.agents[agent]
+    limits = replace(theirs.limits, resume_timeout_ms=rules.limits.resume_timeout_ms, max_call_ms=rules.limits.max_call_ms)
+    return replace(theirs, agents=rules.agents, limits=limits, turns=rules.turns, replies=rules.replies)
+
+
+def _begin_handoff(step: Step, rule: StepRule) -> None:
+    flow = step.state.flow
+    sums_up = rule.summary and bool(step.state.memory.history)
+    step.put(flow=replace(flow, handoffs=flow.handoffs + 1, summarising=sums_up, summary=""))
+    if sums_up:
+        messages = memory.told(step, step.prompts.sum_up)
+        step.do(act.Summarise(messages, flow.handoffs + 1, step.state.rules.limits.handoff_summary_ms))
+
+
+def take_summary(step: Step, handoff: int, text: str) -> None:
+    """The summary for the next agent is there, or is not to be had."""
+    flow = step.state.flow
+    if flow.summarising and flow.handoffs == handoff:
+        step.put(flow=replace(flow, summary=text, summarising=False))
+
+
+def handoff_is_due(step: Step) -> bool:
+    """Returns whether the other agent takes over now: nothing is said any more, and it waits for no summary."""
+    state = step.state
+    if not step.is_leaving or state.reply is not None or state.replies.cancelling is not None:
+        return False
+    if state.connection.lost_ms is not None:
+        return False
+    return state.phase in HEARING or (state.phase is Phase.IDLE and not state.flow.summarising)
+
+
+def answer_is_due(step: Step) -> bool:
+    """Returns whether an agent that has taken over answers the caller now."""
+    replies, is_lost = step.state.replies, step.state.connection.lost_ms is not None
+    return replies.owes_answer and step.state.phase is Phase.IDLE and not replies.transferring and not is_lost
+
+
+def hand_off(step: Step) -> None:
+    """The other agent takes over."""
+    flow, rules = step.state.flow, step.state.rules
+    rule = rules.steps[flow.step]
+    values = {name: value for name, value in flow.values.items() if rule.passes is None or name in rule.passes}
+    step.follow(rules_of_agent(rules, rule.handoff))
+    memory.hand_on(step, flow.summary, forgets=not rule.summary)
+    known = _written(values)
+    step.put(
+        flow=replace(
+            flow, step="", values=values, known=known, agent=rule.handoff, summarising=False, summary="", given_up=frozenset()
+        )
+    )
+    owe_answer(step)
+    step.do(act.AgentChanged(rule.handoff, bool(flow.summary)))
+    language = step.state.rules.language
+    if language not in (AUTO, step.state.spoken.code):
+        caller_words.speak(step, SpokenLanguage(language))
+    if step.state.rules.steps:
+        _enter(step, next(iter(step.state.rules.steps)), values)

@@ -112,6 +112,8 @@ def make_move(step: Step, reply: Reply, move: collecting.NextMove) -> None:
         reply = add_text(step, reply, line, final=True)
         if reply.text_only or not line:
             end_if_complete(step)
+    elif step.is_leaving:
+        _say_handoff(step, revise(step, reply))
     else:
         generate(step, reply)
 
@@ -218,6 +220,8 @@ def next_round(step: Step) -> None:
         _ask(step, reply, step.state.tools.confirming)
     elif silence.is_ended_by_agent(step) and all(rule_of(step, run.call.name).ends_call for run in reply.rounds[-1].tools):
         _take_leave(step, reply)
+    elif step.is_leaving and not reply.assumed_text:
+        _say_handoff(step, reply)
     elif (move := _collects(step, reply)) is not None:
         make_move(step, reply, move)
     elif sum(not part.early for part in reply.rounds) > step.state.rules.limits.max_tool_rounds:
@@ -247,6 +251,15 @@ def _ask(step: Step, reply: Reply, call: ToolCall) -> None:
     add_text(step, replace(reply, rounds=(*reply.rounds, Round())), question, final=True)
     if reply.text_only:
         end_if_complete(step)
+
+
+def _say_handoff(step: Step, reply: Reply) -> None:
+    """Another agent goes on after the reply, which ends with the line for that."""
+    if line := step.state.rules.phrases.handoff:
+        protected = reply.protected or step.is_protected("handoff")
+        rounds = (*reply.rounds, Round()) if reply.rounds[-1].tools else reply.rounds
+        add_text(step, replace(reply, rounds=rounds, protected=protected), line, final=True)
+    end_if_complete(step)
 
 
 def _take_leave(step: Step, reply: Reply) -> None:

@@ -95,6 +95,7 @@ SERVER_EVENTS: Mapping[type[server_events.ServerEvent], str] = {
     server_events.ToolProgress: "voiceagent.tool",
     server_events.StepEntered: "voiceagent.step",
     server_events.ValueChanged: "voiceagent.value",
+    server_events.HandedOff: "voiceagent.handoff",
     server_events.ResumeOffered: "voiceagent.resume",
     server_events.ConnectionReplaced: "voiceagent.replaced",
     server_events.ServerDrains: "voiceagent.draining",

@@ -424,6 +424,13 @@ class ValueChanged(ServerEvent, frozen=True, kw_only=True):
     """Empty: none is known."""
 
 
+class HandedOff(ServerEvent, frozen=True, kw_only=True):
+    """Another agent goes on with the call; `summary` is true if it reads a summary of what was said."""
+
+    agent: str
+    summary: bool
+
+
 class ToolProgress(ServerEvent, frozen=True, kw_only=True):
     """A tool that runs, at the server or at the client. `status`: running, completed, failed, or abandoned when its reply ended
     first."""

@@ -60,6 +60,7 @@ from voiceagent.realtime.server_events import (
     ConnectionReplaced,
     ErrorDetails,
     ErrorEvent,
+    HandedOff,
     IdleTimeout,
     ItemDeleted,
     ItemDone,
@@ -380,6 +381,14 @@ class RealtimeSession:
     def key_received(self, key: str, at_s: float) -> list[JsonObject]:
         """The caller pressed a key of their telephone, at a time in seconds since 1970."""
         return [] if self._ended else self._send([KeyReceived(event=key, received_at=int(at_s))])
+
+    def handed_off(self, agent: str, instructions: str, detection: TurnDetection | None, *, summary: bool) -> list[JsonObject]:
+        """Another agent goes on, with these instructions. `detection` is its own turn detection. None: the client has set one."""
+        current = self.settings.current
+        now = replace(current, instructions=instructions, turn_detection=detection or current.turn_detection)
+        self.settings.current = now
+        self.settings.facts = replace(self.settings.facts, agent=agent)
+        return [] if self._ended else self._send([HandedOff(agent=agent, summary=summary)])
 
     def buffer_cleared(self) -> list[JsonObject]:
         """The open utterance was forgotten."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -21,7 +21,7 @@ from voiceagent.redaction import keep_secrets_of
 from voiceagent.settings.steps import Steps, step_mistakes
 from voiceagent.settings.telephone import TelephonySettings
 from voiceagent.settings.values import Collected, parameter_mistakes
-from voiceagent.settings_file import SettingsFile
+from voiceagent.settings_file import SettingsFile, did_you_mean
 from voiceagent.store.database import VARIABLE, StoreAddress, chosen_store
 from voiceagent.store.personal_data import PersonalKind
 from voiceagent.text_normalization.settings import SpeechSettings
@@ -156,6 +156,8 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The most characters that they may have together."""
     context_timeout_ms: Milliseconds = 30
     """Longest wait of an answer for documents about the last words."""
+    handoff_summary_timeout_ms: Milliseconds = int(RULES.limits.handoff_summary_ms)
+    """An agent that takes the call over waits this long for a summary of what was said, while the line for that is heard."""
     max_tool_rounds: Annotated[int, msgspec.Meta(ge=0, le=32)] = RULES.limits.max_tool_rounds
     """The number of times that one reply may go back to the model with tool results."""
     judges: Annotated[tuple[OwnJudge, ...], msgspec.Meta(max_length=8)] | None = None
@@ -209,6 +211,8 @@ class PhraseSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Said to a caller who asked for a person and is transferred."""
     transfer_failed: str | ExactLine | None = None
     """Said when nobody has taken that call over."""
+    handoff: str | ExactLine = ""
+    """Said before another agent takes the call over; empty: nothing is."""
     resumed: str | None = None
     """Said before the rest of a reply, to a caller whose connection was lost."""
     fillers: tuple[str, ...] | None = None
@@ -383,6 +387,10 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The agent's steps by name, if it is a graph; the first one is the beginning."""
     collect: Collected = {}
     """The parameters of tools that the turn engine collects before it runs them: their kinds, by `tool.parameter`."""
+    agents: Mapping[str, AgentConfig] = {}
+    """The agents to which steps hand the call off, by the names of their files: set when the file is loaded."""
+    file: str = ""
+    """The name of its own file among them: set when the file is loaded."""
     end_call: bool = False
     """True if the agent may end the call: the language model gets the tool `end_call`."""
     context: Annotated[tuple[ContextEntry, ...], msgspec.Meta(max_length=16)] = ()
@@ -413,17 +421,97 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load_agent(path: Path) -> AgentConfig:
-    """Read `agent.yaml`. Raises ConfigError, which names the file, the line and the setting that is wrong."""
+    """Read `agent.yaml`, and the files of the agents that it hands calls off to. Raises ConfigError, which names the file, the
+    line and the setting that is wrong."""
+    first, file = _read(path)
+    root = path.resolve()
+    read = {root: (first, file)}
+    names = {root: root.name}
+    waiting = [root]
+    while waiting:
+        at = waiting.pop(0)
+        agent, file = read[at]
+        for step, settings in agent.steps.items():
+            if not settings.handoff or (there := (at.parent / settings.handoff).resolve()) in read:
+                continue
+            if len(read) > MAX_AGENTS:
+                raise file.error(f"step {step}: at most {MAX_AGENTS} agents can take a call over", "steps", step, "handoff")
+            if not there.is_file():
+                near = did_you_mean(settings.handoff, [os.path.relpath(one, at.parent) for one in there.parent.glob("*.y*ml")])
+                raise file.error(f"step {step}: there is no file {settings.handoff!r:.80}{near}", "steps", step, "handoff")
+            read[there] = _read(there)
+            names[there] = Path(os.path.relpath(there, root.parent)).as_posix()
+            _check_takes_over(first, root.name, *read[there])
+            waiting.append(there)
+    named = {at: _with_names(agent, at, names) for at, (agent, _) in read.items()}
+    handed = {names[at] for at, (agent, _) in read.items() for at in _handed_off_to(agent, at)}
+    agents = {names[at]: one for at, one in named.items() if names[at] in handed}
+    return msgspec.structs.replace(named[root], agents=agents)
+
+
+MAX_AGENTS = 16
+"""The most agents that a call may be handed off to."""
+ONE_PER_CALL = ("profile", "models", "stt", "llm", "admission", "http", "ice", "media", "telephony", "records")
+"""Settings that cannot change within a call. An agent that takes it over has those of the first one."""
+
+
+def _read(path: Path) -> tuple[AgentConfig, SettingsFile]:
     file = SettingsFile(path, "see docs/agent.md for the settings", "`name: My agent`")
     keep_secrets_of(file.data, os.environ)
     if "base_dir" in file.data:
         raise file.error("base_dir is no setting: relative paths start in the file's folder; leave it out", "base_dir")
+    for key in ("agents", "file"):
+        if key in file.data:
+            raise file.error(f"{key} is no setting: a step names the file of another agent with `handoff`; leave it out", key)
     agent = file.converted(AgentConfig)
     for message, keys in step_mistakes(agent.steps):
         raise file.error(message, *keys)
     for message, key in parameter_mistakes(agent.collect, agent.steps):
         raise file.error(message, "collect", key)
-    return msgspec.structs.replace(agent, base_dir=str(path.resolve().parent))
+    return msgspec.structs.replace(agent, base_dir=str(path.resolve().parent)), file
+
+
+def _handed_off_to(agent: AgentConfig, at: Path) -> Iterator[Path]:
+    return ((at.parent / step.handoff).resolve() for step in agent.steps.values() if step.handoff)
+
+
+def _with_names(agent: AgentConfig, at: Path, names: Mapping[Path, str]) -> AgentConfig:
+    """The agent, whose steps name other agents as `agents` does."""
+    replace = msgspec.structs.replace
+    steps = {
+        name: replace(step, handoff=names[(at.parent / step.handoff).resolve()]) if step.handoff else step
+        for name, step in agent.steps.items()
+    }
+    return replace(agent, steps=steps, file=names[at])
+
+
+def _check_takes_over(first: AgentConfig, name: str, other: AgentConfig, file: SettingsFile) -> None:
+    """Check that a call of the first agent, in a file of this name, can be handed off to the other one. Raises ConfigError."""
+    for key in ONE_PER_CALL:
+        if key in file.data and getattr(other, key) != getattr(first, key):
+            raise file.error(f"{key} is another one than in {name}, and cannot change within a call; leave it out here", key)
+    for part in ("stt", "llm"):
+        options = getattr(other.options, part)
+        if options and options != getattr(first.options, part):
+            at = ("options", part)
+            raise file.error(f"options.{part} are others than in {name}, and cannot change within a call; leave them out", *at)
+    deaf = [code for code in other.spoken_languages if code not in first.spoken_languages]
+    if deaf or (other.language == AUTO and first.language != AUTO):
+        heard = ", ".join(first.spoken_languages)
+        wanted = ", ".join(dict.fromkeys([*first.spoken_languages, *other.spoken_languages]))
+        raise file.error(
+            f"the language is {other.language}, and in a call of {name} only {heard} is heard; write `language: auto` and "
+            f"`languages: [{wanted}]` there",
+            "language",
+        )
+
+
+def taking_over(first: AgentConfig, other: AgentConfig) -> AgentConfig:
+    """The other agent as it goes on with a call of the first one, whose models and lines it has. The first one's `stt`, `llm` and
+    `telephony` name files by its own folder."""
+    options = msgspec.structs.replace(other.options, stt=first.options.stt, llm=first.options.llm)
+    turn = msgspec.structs.replace(other.turn, judges=first.turn.judges)
+    return msgspec.structs.replace(other, options=options, turn=turn, **{key: getattr(first, key) for key in ONE_PER_CALL})
 
 
 def data_dir() -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
 from typing import Annotated
 
 import msgspec
@@ -41,6 +42,12 @@ class StepSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     values: Annotated[dict[str, dict[str, object]], msgspec.Meta(max_length=MAX_VALUES)] = {}
     """The values to collect, by name: their JSON schemas, or the settings of those that the turn engine collects itself."""
     next: Annotated[tuple[NextStep, ...], msgspec.Meta(max_length=MAX_TRANSITIONS)] = ()
+    handoff: str = ""
+    """Another agent's file (relative to this one), which takes the call over here."""
+    summary: bool = True
+    """True if that agent reads a summary of what was said, which the language model writes."""
+    pass_values: Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_VALUES)] | None = None
+    """The values that it gets. None: all that are known."""
     everywhere: bool = False
     """True if the model may go to it from any step, because the caller asks for it. Going to the first step starts over."""
 
@@ -64,6 +71,7 @@ def step_mistakes(steps: Mapping[str, StepSettings]) -> Iterator[Mistake]:
             elif is_collected(step.values[value]):
                 mistakes = value_mistakes(step.values[value], steps)
                 yield from ((f"step {name}: {value}: {mistake}", ("steps", name, "values", value)) for mistake in mistakes)
+        yield from _of_handoff(name, step, collected, is_first=name == next(iter(steps)))
         for following in step.next:
             yield from _of_transition(name, step, following, steps, collected)
     if steps:
@@ -71,6 +79,22 @@ def step_mistakes(steps: Mapping[str, StepSettings]) -> Iterator[Mistake]:
         for name in steps:
             if name not in reached:
                 yield f"step {name} cannot be reached: no step has it as `to`, and it is not `everywhere`", ("steps", name)
+
+
+def _of_handoff(name: str, step: StepSettings, collected: Collection[str], *, is_first: bool) -> Iterator[Mistake]:
+    at = ("steps", name)
+    if not step.handoff:
+        if step.pass_values is not None:
+            yield f"step {name}: `pass_values` needs `handoff`, the file of the agent that gets them", at
+        return
+    own = next((key for key in ("instructions", "tools", "values", "next") if getattr(step, key)), "")
+    if own:
+        yield f"step {name} hands the call off, so its `{own}` would never be used; put them into {step.handoff}", at
+    if is_first:
+        yield f"step {name} is the first and hands the call off; begin with the agent of {step.handoff} instead", at
+    for value in step.pass_values or ():
+        if value not in collected:
+            yield f"step {name}: `pass_values` names {value!r:.60}, which no step collects{did_you_mean(value, collected)}", at
 
 
 def _of_transition(
@@ -111,24 +135,49 @@ def unknown_tools(steps: Mapping[str, StepSettings], known: Collection[str]) -> 
                 yield f"step {name} names the tool {tool!r:.60}, which the agent has not{did_you_mean(tool, known)}"
 
 
-def as_mermaid(steps: Mapping[str, StepSettings]) -> str:
-    """The graph as a Mermaid flowchart."""
-    lines = ["flowchart TD"]
+def as_mermaid(
+    steps: Mapping[str, StepSettings], file: str = "", agents: Mapping[str, Mapping[str, StepSettings]] = MappingProxyType({})
+) -> str:
+    """The graph as a Mermaid flowchart, with those of the `agents` that it hands calls off to, by their files; `file` is the
+    name of its own among them."""
+    prefixes = {name: f"a{number}_" for number, name in enumerate((name for name in agents if name != file), 1)} | {file: ""}
+    lines = ["flowchart TD", *_drawn(steps, "")]
+    for name, others in agents.items():
+        if name != file:
+            box = [f'  subgraph {prefixes[name]}agent["{name}"]', *_drawn(others, prefixes[name], "    ")]
+            lines += [*box, *([] if others else [f'    {prefixes[name]}all["{name}"]']), "  end"]
+    for name, graph in {file: steps, **agents}.items():
+        for step, settings in graph.items():
+            if settings.handoff:
+                first = next(iter(steps if settings.handoff == file else agents[settings.handoff]), "all")
+                lines.append(f"  {prefixes[name]}{step} ==>|handoff| {prefixes[settings.handoff]}{first}")
+    return "\n".join(lines)
+
+
+def _drawn(steps: Mapping[str, StepSettings], prefix: str, indent: str = "  ") -> Iterator[str]:
+    """The lines of one agent's steps."""
     for number, (name, step) in enumerate(steps.items()):
         label = name if not step.values else f"{name}<br/>{', '.join(step.values)}"
-        lines.append(f'  {name}(["{label}"])' if number == 0 else f'  {name}["{label}"]')
+        box = f'(["{label}"])' if number == 0 else f'[["{label}"]]' if step.handoff else f'["{label}"]'
+        yield f"{indent}{prefix}{name}{box}"
     for name, step in steps.items():
         for following in step.next:
-            why = [f"{value} = {_shown(wanted)}" for value, wanted in following.when.items()]
-            if following.after:
-                fields = ", ".join(f"{field} = {_shown(wanted)}" for field, wanted in following.result.items())
-                why.insert(0, f"after {following.after}" + (f": {fields}" if fields else ""))
-            lines.append(f'  {name} -->|"{", ".join(why)}"| {following.to}' if why else f"  {name} --> {following.to}")
+            why = condition(following)
+            label = f'|"{why}"|' if why else ""
+            yield f"{indent}{prefix}{name} -->{label} {prefix}{following.to}"
     everywhere = [name for name, step in steps.items() if step.everywhere]
     if everywhere:
-        lines.append('  anywhere(("any step"))')
-        lines += [f"  anywhere -.-> {name}" for name in everywhere]
-    return "\n".join(lines)
+        yield f'{indent}{prefix}anywhere(("any step"))'
+        yield from (f"{indent}{prefix}anywhere -.-> {prefix}{name}" for name in everywhere)
+
+
+def condition(way: NextStep) -> str:
+    """The conditions of a way out, in words; empty: there are none but that all values are known."""
+    why = [f"{value} = {_shown(wanted)}" for value, wanted in way.when.items()]
+    if way.after:
+        fields = ", ".join(f"{field} = {_shown(wanted)}" for field, wanted in way.result.items())
+        why.insert(0, f"after {way.after}" + (f": {fields}" if fields else ""))
+    return ", ".join(why)
 
 
 def _shown(value: Constant) -> str:

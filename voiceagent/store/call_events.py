@@ -109,6 +109,8 @@ class CallEvents:
                 yield self._next("step.changed", at_ms, {"step": name})
             case act.ValueCollected(name, stage, value):
                 yield self._next("value.changed", at_ms, {"name": name, "stage": stage} | ({"value": value} if value else {}))
+            case act.AgentChanged(agent):
+                yield self._next("handoff", at_ms, {"agent": agent})
             case act.LanguageChanged(language):
                 yield self._next("language.changed", at_ms, {"language": language})
             case act.ReplyStarted(reply_id, turn):
@@ -315,6 +317,7 @@ _SAID = {
     "client.changed_instructions": "the client gives new instructions",
     "client.stopped_reply": "the client stops the reply",
     "language.changed": "the language is {language} now",
+    "handoff": "{agent} goes on",
     "step.changed": "the step is {step} now",
     "failed": "failed: {code}, {message}",
     "call.ended": "ended: {reason}",

@@ -70,6 +70,7 @@ class CallTools:
     ) -> None:
         """`allowed_servers` are the addresses of MCP servers that a client may name."""
         self.agents = agents
+        """Those of the agent that carries the call."""
         self.step = ""
         """The agent's step that the call is in."""
         self._steps = steps
@@ -81,6 +82,11 @@ class CallTools:
         self._of_response: dict[str, _Offered] = {}
         self._waiting: dict[str, asyncio.Future[str]] = {}
         self._own_runs = agents.runner(MAX_AT_CLIENT)
+
+    def take_over(self, agents: ToolSet, legs: Sequence[Tool], steps: StepTools) -> None:
+        """Another agent goes on with the call. A client's tool that has the name of one of its tools is offered no more."""
+        self.agents, self._steps, self.step = agents, steps, ""
+        self._legs = {tool.name: tool for tool in legs if tool.name not in agents.names}
 
     def offer(self, tools: object) -> list[dict[str, object]]:
         """Take the client's tools, in the form of the protocol's `session.tools`, in place of those that it offered before.

@@ -87,6 +87,7 @@ class Metrics(Collector):
         )
         self.tools = CountsBy("outcome", "voiceagent_tool_runs_total", "Runs of tools, by what became of them.")
         """ok, failed, wrong_arguments, too_slow, too_many or cancelled."""
+        self.handoffs = CountsBy("agent", "voiceagent_handoffs_total", "Calls that were handed off to an agent.")
         self.steps = CountsBy("step", "voiceagent_steps_total", "Steps of the agent that calls have entered.")
         self.values = CountsBy("stage", "voiceagent_values_total", "Values that the agent collects, by the stage they reached.")
         self.speculative_calls = CountsBy(

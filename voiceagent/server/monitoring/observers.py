@@ -10,6 +10,7 @@ from voiceagent.call.observer import CallObserver
 from voiceagent.call.scope import EngineName
 from voiceagent.conversation.actions import (
     Action,
+    AgentChanged,
     Failure,
     GuardHit,
     NotUnderstood,
@@ -51,6 +52,8 @@ class Measured(CallObserver):
                 self.metrics.speculative_tool_ended(used=action.used, saved_ms=action.saved_ms)
             elif isinstance(action, GuardHit):
                 self.metrics.guarded.add(f"{action.direction}: {action.rule}")
+            elif isinstance(action, AgentChanged):
+                self.metrics.handoffs.add(action.agent)
             elif isinstance(action, StepChanged):
                 self.metrics.steps.add(action.step)
             elif isinstance(action, ValueCollected):
