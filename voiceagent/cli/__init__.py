@@ -22,7 +22,22 @@ from voiceagent.settings_file import did_you_mean
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 DEBUG_VARIABLE = "VOICEAGENT_DEBUG"
-COMMANDS = ("serve", "agent", "keys", "call", "dial", "report", "analyze", "calls", "replay", "bench", "plan", "models", "doctor")
+COMMANDS = (
+    "serve",
+    "agent",
+    "keys",
+    "call",
+    "dial",
+    "report",
+    "analyze",
+    "eval",
+    "calls",
+    "replay",
+    "bench",
+    "plan",
+    "models",
+    "doctor",
+)
 """Each command is the function of that name in the module of that name, in the order of `--help`."""
 
 
@@ -38,7 +53,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(importlib.import_module(f"voiceagent.cli.{cmd_name}"), cmd_name)
+        module = importlib.import_module(f"voiceagent.cli.{cmd_name}")
+        command: click.Command = getattr(module, cmd_name, None) or getattr(module, f"{cmd_name}_")
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:

@@ -1,0 +1,3 @@
+from tests.cli.conftest import voiceagent
+
+__all__ = ["voiceagent"]

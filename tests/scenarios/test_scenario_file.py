@@ -1,0 +1,48 @@
+"""Scenario files with mistakes: one line that names the file, the line and what was meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from voiceagent.errors import ConfigError
+from voiceagent.scenarios.scenario import chosen, load_scenarios
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("scenarios: []", "a.yaml:1: scenarios is empty"),
+        ("scenarios:\n  - name: x\n    caller:\n      - sya: hi\n", "a.yaml:4: .*unknown field `sya`; did you mean say"),
+        (
+            "scenarios:\n  - name: x\n    caller: [{say: hi}]\n    by: [phone]\n",
+            "a.yaml:4: .*'phone'.*expected one of text, speech",
+        ),
+        ("scenarios:\n  - name: x\n    caller: [{wait_s: 1}]\n", "x: the caller says nothing"),
+        ("scenarios:\n  - name: x\n    caller: [{say: hi, over_reply_after_s: 1}]\n", "over_reply_after_s needs a reply"),
+        ("scenarios:\n  - name: x\n    caller: [{say: {audio: a.wav}}]\n", "a.wav: no such file"),
+        ("scenarios:\n  - name: x\n    caller: [{say: hi, expect: {says: ['(']}}]\n", "is no regular expression"),
+        (
+            "scenarios:\n  - name: x\n    caller: [{say: hi}]\n  - name: x\n    caller: [{say: hi}]\n",
+            "two scenarios are called 'x'",
+        ),
+        ("hello", "expected a mapping"),
+    ],
+)
+def test_a_mistake_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "a.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=said) as caught:
+        load_scenarios([tmp_path])
+    assert "\n" not in str(caught.value)
+
+
+def test_scenarios_are_chosen_by_name_and_tag() -> None:
+    found = load_scenarios([ROOT / "examples" / "demo" / "scenarios"])
+    assert len(found) >= 40
+    assert [one.name for one, _ in chosen(found, ["Tells a joke"], [])] == ["Tells a joke"]
+    assert {tag for one, _ in chosen(found, [], ["line"]) for tag in one.tags} == {"line"}
+    with pytest.raises(ConfigError, match="no tag is called 'interuption'; did you mean interruption"):
+        chosen(found, [], ["interuption"])
