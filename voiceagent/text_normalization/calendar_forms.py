@@ -70,6 +70,7 @@ class Calendar:
                 self._clock,
             ),
             form(r"(?P<day>\d{1,2})(?P<mark>[/-])(?P<month>\d{1,2})(?![/\d-])", self._short),
+            form(r"(?P<month>0?[1-9]|1[0-2])/(?P<year>20\d\d)(?!\d)", self._month_of_year),
         ), (
             form(rf"{days}\s?(?P<link>{links}|[–—])\s?(?P<last>(?i:{day}))(?!\w)\.?", self._weekday_span),
             form(
@@ -136,6 +137,11 @@ class Calendar:
         if match["mark"] == "-":
             dated = match["month"].startswith("0") or (dated and int(match["day"]) >= int(match["month"]))
         return self._date(match, int(match["month"]) - 1) if dated else None
+
+    def _month_of_year(self, match: re.Match[str]) -> str:
+        """05/2026."""
+        of = f" {self._language.year_of} " if self._language.year_of else " "
+        return self._language.months[int(match["month"]) - 1] + of + self._words.year(int(match["year"]))
 
     def _month(self, match: re.Match[str]) -> str:
         return self._language.months[self._months[match["month"].lower()]]

@@ -41,8 +41,11 @@ class Measures:
         self.digits = (
             form(rf"{amount}(?:\s?(?P<own>{unit}))?{to}\s?(?P<unit>{unit}){per}", self._measure),
             form(rf"{amount}\s?(?P<scale>{scale})", self._scaled),
-            form(rf"(?P<whole>\d{{1,3}})?\s?(?P<vulgar>[{_HALVES}])", self._vulgar),
-            form(r"(?:(?P<whole>\d{1,3})\s)?(?P<over>\d{1,4})/(?P<under>\d{1,4})(?![/\d])", self._slash),
+            form(rf"(?P<whole>\d{{1,3}})?\s?(?P<vulgar>[{_HALVES}])(?:\s?(?P<unit>{unit}))?", self._vulgar),
+            form(
+                rf"(?:(?P<whole>\d{{1,3}})\s)?(?P<over>[1-9]\d{{0,3}})/(?P<under>[1-9]\d{{0,3}})(?![/\d])(?:\s?(?P<unit>{unit}))?",
+                self._slash,
+            ),
             form(rf"(?P<sides>{NUMBER}(?:\s?[x×]\s?{NUMBER}){{1,2}})(?:\s?(?P<unit>{unit}))?", self._size),
             form(rf"(?P<number>{NUMBER})\s?[x×](?!\w)", self._times),
             form(rf"{NUMBER}(?:\s?[+×÷*=−]\s?-?{NUMBER}|\s[-–]\s{NUMBER}(?=\s=))+", self._sum),
@@ -56,7 +59,7 @@ class Measures:
                 self._compound,
             ),
             prefix,
-            *((form(r"(?P<number>\d{1,3})\.(?=\s+[^\W\d_])", self._rank),) if language.dotted_dates else ()),
+            *((form(r"(?P<number>\d{1,3})\.(?=(?P<end>[,;:)]|\s*$)|\s+[^\W\d_])", self._rank),) if language.dotted_dates else ()),
         )
         self.plain = (
             form(rf"{_MINUS}(?P<number>{NUMBER})", self._number),
@@ -148,33 +151,40 @@ class Measures:
 
     def _mixed(self, whole: str | None, over: int, under: int, match: re.Match[str]) -> str:
         language, words = self._language, self._words
-        half = (over, under) == (1, 2)
-        if not whole:
+        half, unit = (over, under) == (1, 2), language.units[match["unit"]] if match["unit"] else ("", "")
+        if half and not whole:
             near = [word.lower() for word in words_before(match, 2)]
-            halved = near[1] if len(near) > 1 and near[0] == language.conjunction else after(match)
-            return self._half(halved) if half else words.counted(str(over), language.fractions[under - 2])
+            joined = len(near) > 1 and near[0] == language.conjunction
+            return f"{self._half(unit[0] or (near[1] if joined else after(match)))} {unit[0]}".rstrip()
+        part = words.counted(str(over), language.fractions[under - 2])
+        if not whole:
+            return f"{part} {self._of(unit[0])}" if unit[0] else part
         before = words.cardinal(int(whole))
-        if not language.mixed_half.startswith("{} "):
-            before = words.agreed(before, "x")
-        if half:
-            return (int(whole) == 1 and language.one_and_half) or language.mixed_half.format(before)
-        return f"{before} {language.conjunction} {words.counted(str(over), language.fractions[under - 2])}"
+        if not half:
+            said = f"{before} {language.conjunction} {part}"
+        elif int(whole) == 1 and language.one_and_half:
+            said = language.one_and_half
+        else:
+            glued = not language.mixed_half.startswith("{} ")
+            said = language.mixed_half.format(words.agreed(before, "x") if glued else before)
+        return f"{said} {unit[1]}".rstrip()
 
     def _half(self, noun: str) -> str:
         """A half of something: "ein halber Liter"."""
-        language = self._language
-        name = language.units[noun][0].lower() if noun in language.units else noun.lower()
-        plain = self._words.counted("1", language.fractions[0])
-        return next((said for pattern, said in language.half_before if re.fullmatch(pattern, name)), plain)
+        plain = self._words.counted("1", self._language.fractions[0])
+        name = noun.lower()
+        return next((said for pattern, said in self._language.half_before if re.fullmatch(pattern, name)), plain)
 
     def _slash(self, match: re.Match[str]) -> str | None:
         """3/4, 2 1/2, 7/10, 120/80, 24/7."""
         words, over, under = self._words, int(match["over"]), int(match["under"])
         if match["whole"] and not (over < under <= 10 and under > 1):
             return None
+        if match["unit"] and not 1 < under < 10:
+            return None
         if len(match["over"]) == 4 and len(match["under"]) in (2, 4):
             return f"{words.year(over)} {words.cardinal(under)}"
-        if over < under < 10 and under > 1:
+        if under < 10 and under > 1 and (over < under or match["unit"]):
             return self._mixed(match["whole"], over, under, match)
         link = "" if (over, under) == (24, 7) else self._language.out_of if under in (10, 20, 100) else self._language.over
         return " ".join(part for part in (words.cardinal(over), link, words.cardinal(under)) if part)
@@ -222,10 +232,12 @@ class Measures:
         ending = self._calendar.ending(match, after(match)) if self._language.dotted_dates else ""
         return f" {link} ".join(self._words.ordinal(int(match[name]), ending=ending) for name in ("first", "number"))
 
-    def _rank(self, match: re.Match[str]) -> str:
+    def _rank(self, match: re.Match[str]) -> str | None:
         """3., 3e, 3º, 3ª, 1er."""
         found, number = match.groupdict(), int(match["number"])
         noun = after(match)
+        if found.get("end") is not None and word_before(match) not in self._language.before_rank:
+            return None
         ending = self._calendar.ending(match, noun) if self._language.dotted_dates else ""
         feminine = bool(found.get("f"))
         short = found.get("short") is not None or (noun[:1].islower() and not feminine and self._language.short_rank_before_noun)

@@ -27,7 +27,7 @@ _ANYTHING = re.compile(r"(?=\S*\d)[^\s]*[^\s.,!?;:…\"'”’)\]“»]")
 _MIXED = re.compile(r"(?P<word>[A-Za-z]{3,})?(?P<number>[1-9]\d?|0)(?P<letters>[A-Za-z]?)")
 """Latin1, 12b, 19."""
 _ROMAN = r"(?P<numeral>[IVX]{1,15})(?P<rank>(?<=I)(?:er|re)|e|ème|[ºª°])?"
-_STOP = r"(?P<stop>\.(?=\s+[^\W\d_]|\s*$))?"
+_STOP = r"(?P<stop>\.(?=[,;:]|\s+[^\W\d_]|\s*$))?"
 _RULERS = word_set(
     """karl carlos carlo charles carlota philipp philippe felipe filippo filips pius pie pío pio georg george henrique
     enrique jorge giorgio joris elisabeth élisabeth isabel elisabetta elizabeth heinrich henri enrico hendrik ludwig louis
@@ -101,8 +101,8 @@ class NumberNames:
         """Code 482 193, numéro 48271, PIN 0042."""
         written, nearest = match.group(), (words_before(match) or [""])[0]
         coded = (
-            1 < len(nearest) < 4
-            and nearest.isalpha()
+            1 < len(nearest) < 5
+            and nearest.replace("-", "").isalpha()
             and nearest.isupper()
             and not roman(nearest)
             and not 1900 <= int(re.sub(r"\D", "", written)) < 2100
@@ -120,7 +120,10 @@ class NumberNames:
             near.pop(0)
         if len(near) > 2 and near[1] in self._language.label_links and near[2] in self._language.labels:
             return True
-        return bool(near) and near[0] in self._language.labels
+        if not near:
+            return False
+        name = near[0].rpartition("-")[2]
+        return near[0] in self._language.labels or name in self._language.labels or name.endswith(self._language.label_endings)
 
     def _anything(self, match: re.Match[str]) -> str | None:
         """Reads what else has digits in it: its numbers, words and known signs one after another."""

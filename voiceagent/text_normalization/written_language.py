@@ -146,6 +146,8 @@ class WrittenLanguage:
     """Words that make the number after them feminine."""
     copulas: frozenset[str] = frozenset()
     """Words between a label and its number."""
+    label_endings: tuple[str, ...] = ()
+    """Ends of compound labels: "Buchungscode"."""
     label_links: frozenset[str] = frozenset()
     """Words between a label and what it names: "número de pedido"."""
     postcodes: str = r"(?!)"
@@ -182,6 +184,8 @@ class WrittenLanguage:
     rank_short: tuple[tuple[str, str], ...] = ()
     rank_endings: tuple[tuple[str, str], ...] = ()
     """Patterns of "the word before, a space, the noun after", and the ending that an ordinal takes; the first that matches."""
+    before_rank: frozenset[str] = frozenset()
+    """Words after which a number and a full stop are an ordinal though no word follows: "am 21."."""
     dotted_dates: bool = False
     """True if 3.5. is a date and "3." an ordinal."""
     last_ordinal_ruler: int = 10_000

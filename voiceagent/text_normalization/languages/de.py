@@ -59,13 +59,13 @@ GERMAN = WrittenLanguage(
     out_of="von",
     over="zu",
     short_words=said_for(
-        """z. B. / z.B.: zum Beispiel|d. h. / d.h.: das heißt|u. a. / u.a.: unter anderem|u. U. / u.U.: unter Umständen
-        |i. d. R. / i.d.R.: in der Regel|z. T. / z.T.: zum Teil|v. a. / v.a.: vor allem|o. Ä. / o.Ä.: oder Ähnliches
-        |bzw.: beziehungsweise|ca.: circa|evtl.: eventuell|ggf.: gegebenenfalls|inkl.: inklusive|exkl.: exklusive
-        |zzgl.: zuzüglich|vgl.: vergleiche|sog.: sogenannte|usw.: und so weiter|etc.: et cetera|max.: maximal|min.: mindestens
-        |mind.: mindestens|bspw.: beispielsweise|insb.: insbesondere|allg.: allgemein|tägl.: täglich|wg.: wegen
-        |Dipl.-Ing.: Diplomingenieur|Jh.: Jahrhundert|Hr.: Herr|Fr.: Frau|Dr.: Doktor|Prof.: Professor|Dipl.: Diplom
-        |Ing.: Ingenieur|St.: Sankt|geb.: geboren|MwSt.: Mehrwertsteuer|Tel.: Telefon|Str.: Straße|u.: und
+        """p. P. / p.P.: pro Person|z. B. / z.B.: zum Beispiel|d. h. / d.h.: das heißt|u. a. / u.a.: unter anderem
+        |u. U. / u.U.: unter Umständen|i. d. R. / i.d.R.: in der Regel|z. T. / z.T.: zum Teil|v. a. / v.a.: vor allem
+        |o. Ä. / o.Ä.: oder Ähnliches|bzw.: beziehungsweise|ca.: circa|evtl.: eventuell|ggf.: gegebenenfalls|inkl.: inklusive
+        |exkl.: exklusive|zzgl.: zuzüglich|vgl.: vergleiche|sog.: sogenannte|usw.: und so weiter|etc.: et cetera|max.: maximal
+        |min.: mindestens|mind.: mindestens|bspw.: beispielsweise|insb.: insbesondere|allg.: allgemein|tägl.: täglich
+        |wg.: wegen|Dipl.-Ing.: Diplomingenieur|Jh.: Jahrhundert|Hr.: Herr|Fr.: Frau|Dr.: Doktor|Prof.: Professor
+        |Dipl.: Diplom|Ing.: Ingenieur|St.: Sankt|geb.: geboren|MwSt.: Mehrwertsteuer|Tel.: Telefon|Str.: Straße|u.: und
         |v. Chr.: vor Christus|n. Chr.: nach Christus|km/h: Kilometer pro Stunde"""
     ),
     short_before_number=said_for(
@@ -125,12 +125,15 @@ GERMAN = WrittenLanguage(
             "es",
         ),
     ),
+    before_rank=word_set("am zum vom dem den der beim"),
     dotted_dates=True,
     capital_nouns=True,
     ruler_articles=("der", "die"),
     decade="er",
     decade_ending="er",
+    phones=r"0 ?\d{2,4} ?/ ?\d{2,8}(?: \d{2,3}){0,4}(?!\d)",
     copulas=word_set("sie ist lautet die der den ihre ihr meine mein unter"),
+    label_endings=listed("code nummer nr pin kennzeichen"),
     half_before=(
         (
             r"stunde|tablette|pizza|minute|flasche|portion|seite|tonne|meile|tasse|woche|million|milliarde|.*(?:ung|ion|e)",

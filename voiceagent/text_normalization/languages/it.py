@@ -123,6 +123,7 @@ ITALIAN = WrittenLanguage(
     joined=(
         (r"\buna (?=[aeiou])", "un'"),
         (r"\bun (?=z|s[^aeiou\W]|gn|ps)", "uno "),
+        (r"\bal (?=person)", "a "),
         (r"\bal (?=[aeiou])", "all'"),
         (r"\bal (?=\w+a$|notte)", "alla "),
     ),

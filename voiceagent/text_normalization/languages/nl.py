@@ -61,13 +61,13 @@ DUTCH = WrittenLanguage(
     out_of="op",
     over="over",
     short_words=said_for(
-        """bijv. / bv.: bijvoorbeeld|d.w.z. / dwz: dat wil zeggen|dhr.: de heer|mevr. / mw.: mevrouw|dr.: dokter
-        |drs.: doctorandus|ir.: ingenieur|prof.: professor|enz.: enzovoort|etc.: et cetera|a.u.b. / aub: alstublieft
-        |s.v.p.: s'il vous plaît|i.v.m.: in verband met|m.b.t.: met betrekking tot|o.a.: onder andere|i.p.v.: in plaats van
-        |t.a.v.: ter attentie van|incl.: inclusief|excl.: exclusief|ca. / c.a.: circa|max.: maximaal|min.: minimaal
-        |tel.: telefoon|jl.: jongstleden|a.s.: aanstaande|t/m: tot en met|evt.: eventueel|m.u.v.: met uitzondering van
-        |n.a.v.: naar aanleiding van|v.Chr. / v. Chr.: voor Christus|n.Chr. / n. Chr.: na Christus|vs.: versus
-        |km/u / km/h: kilometer per uur"""
+        """p.p.: per persoon|p.p.p.n.: per persoon per nacht|bijv. / bv.: bijvoorbeeld|d.w.z. / dwz: dat wil zeggen|dhr.: de heer
+        |mevr. / mw.: mevrouw|dr.: dokter|drs.: doctorandus|ir.: ingenieur|prof.: professor|enz.: enzovoort|etc.: et cetera
+        |a.u.b. / aub: alstublieft|s.v.p.: s'il vous plaît|i.v.m.: in verband met|m.b.t.: met betrekking tot
+        |o.a.: onder andere|i.p.v.: in plaats van|t.a.v.: ter attentie van|incl.: inclusief|excl.: exclusief|ca. / c.a.: circa
+        |max.: maximaal|min.: minimaal|tel.: telefoon|jl.: jongstleden|a.s.: aanstaande|t/m: tot en met|evt.: eventueel
+        |m.u.v.: met uitzondering van|n.a.v.: naar aanleiding van|v.Chr. / v. Chr.: voor Christus
+        |n.Chr. / n. Chr.: na Christus|vs.: versus|km/u / km/h: kilometer per uur"""
     ),
     short_before_number=said_for(
         """nr. / no. / nrs.: nummer|blz. / p. / pag.: bladzijde|hfst.: hoofdstuk|art.: artikel|afb. / fig.: afbeelding
@@ -95,6 +95,7 @@ DUTCH = WrittenLanguage(
     copulas=word_set("is luidt het de uw mijn"),
     label_links=word_set("van"),
     postcodes=r"\d{4} ?[A-Z]{2}",
+    label_endings=listed("code nummer nr"),
     half_before=((r"uur|jaar|kilo|pond|glas|brood|.*je|van|en|of|.{0,2}", "een half"), (r"[^\W\d_]+", "een halve")),
     one_and_half="anderhalf",
     endings={"str.": "straat", "nr.": "nummer"},
