@@ -77,6 +77,11 @@ class Calendar:
                 rf"{days}(?:(?=,?\s(?:(?P<date>\d{{1,2}}[-/.]\d|\d{{1,2}}\.?\s{of}{months})|\d))|(?=,\s(?P<list>{listed_day})(?!\w)))",
                 self._weekday,
             ),
+            form(rf"(?P<first>(?i:{day}))\.(?!\w)", self._weekday_after),
+            form(
+                rf"(?P<first>(?i:{months}|{short}))\.?{_DASH}(?P<last>(?i:(?:{months}|{short})(?!\w)))(?:\.(?!\w))?",
+                self._month_span,
+            ),
             form(rf"(?P<month>(?i:{short}))(?:\.(?=\s{of}\d)|(?=\s{of}\d{{4}}))", self._month),
         )
 
@@ -151,6 +156,16 @@ class Calendar:
         if written.islower() and not (match.group().endswith(".") or match["date"] or match["list"]):
             return None
         return self._language.weekdays[self._short_days[written.lower()]]
+
+    def _weekday_after(self, match: re.Match[str]) -> str | None:
+        """le dim., los lun."""
+        dated = word_before(match) in self._language.before_date
+        return self._language.weekdays[self._short_days[match["first"].lower()]] if dated else None
+
+    def _month_span(self, match: re.Match[str]) -> str:
+        """ene.-mar."""
+        first, last = (self._language.months[self._months[match[name].lower()]] for name in ("first", "last"))
+        return f"{first} {self._language.between} {last}"
 
     def _weekday_span(self, match: re.Match[str]) -> str:
         first, last = (self._language.weekdays[self._short_days[match[name].lower()]] for name in ("first", "last"))

@@ -74,6 +74,7 @@ class NumberNames:
         )
         self.last = ((_BARE_GROUPS, self._groups), (_ANYTHING, self._anything))
         self.letters = (
+            form(any_of(unit for unit in language.units if re.match(r"\w+[²³]", unit)), self._unit),
             form(rf"(?P<name>[^\W\d_]+)(?P<end>{any_of(language.endings) or '(?!)'})(?!\w)", self._ending),
             (IBAN, self._iban),
             form(rf"{_ROMAN}{_STOP if language.dotted_dates else '(?P<stop>(?!))?'}(?![\w'’])", self._roman),
@@ -162,6 +163,10 @@ class NumberNames:
             else:
                 said.append(self._speller.spelt(part))
         return ", ".join(said) if len(match.group()) <= LONGEST else None
+
+    def _unit(self, match: re.Match[str]) -> str:
+        """m² without a number."""
+        return self._language.units[match.group()][0]
 
     def _iban(self, match: re.Match[str]) -> str | None:
         """DE89 3704 0044 0532 0130 00."""

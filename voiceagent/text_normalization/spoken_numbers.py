@@ -18,7 +18,7 @@ _GROUPED = re.compile(
     r"\d{1,3}(?:(?P<sign>[. '’])\d{3})(?:(?P=sign)\d{3})*(?:,\d+)?|\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}"
 )
 _FRACTION = re.compile(r"(?P<whole>.*?)(?:(?P<sign>[.,])(?P<fraction>\d+))?")
-MILLIONS = re.compile(r".*\b(?:mil|bil|tril)[hil]\w+ ?", re.IGNORECASE)
+MILLIONS = re.compile(r".*\b(?:[mb]il|tril)(?:li|l[oó]|[hij])\w+ ?", re.IGNORECASE)
 """Millions and more are nouns: what they count does not change their number."""
 Changes = tuple[tuple[str, str], ...]
 

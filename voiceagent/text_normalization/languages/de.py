@@ -33,22 +33,22 @@ GERMAN = WrittenLanguage(
     hour=("Uhr", "Uhr"),
     minutes="Uhr",
     units=names(
-        """%: Prozent|‰: Promille|°C: Grad Celsius|°F: Grad Fahrenheit|°: Grad|km: Kilometer|m: Meter|cm: Zentimeter
-        |mm: Millimeter|µm: Mikrometer|mi: Meile+n|m² / m2 / qm: Quadratmeter|km²: Quadratkilometer|cm²: Quadratzentimeter
-        |ha: Hektar|m³ / m3 / cbm: Kubikmeter|cm³: Kubikzentimeter|kg: Kilogramm|g: Gramm|mg: Milligramm|µg: Mikrogramm
-        |t: Tonne+n|oz: Unze+n|lb: Pfund|l / L: Liter|ml / mL: Milliliter|cl: Zentiliter|dl: Deziliter|kWh: Kilowattstunde+n
-        |kW: Kilowatt|MW: Megawatt|W: Watt|V: Volt|A: Ampere|mAh: Milliamperestunde+n|PS: P S|Hz: Hertz|kHz: Kilohertz
-        |MHz: Megahertz|GHz: Gigahertz|dB: Dezibel|hPa: Hektopascal|bar: Bar|kcal: Kilokalorie+n|kJ: Kilojoule
-        |kB / KB: Kilobyte|MB: Megabyte|GB: Gigabyte|TB: Terabyte|Mbit: Megabit|Gbit: Gigabit|px: Pixel|ms: Millisekunde+n
-        |s / Sek. / sek.: Sekunde+n|min / Min. / min.: Minute+n|h / Std. / Stdn. / std.: Stunde+n|d: Tag+e|Mon.: Monat+e
-        |J.: Jahr+e|Stk. / St.: Stück|Pers.: Person+en"""
+        """²: hoch zwei|³: hoch drei|%: Prozent|‰: Promille|°C: Grad Celsius|°F: Grad Fahrenheit|°: Grad|km: Kilometer|m: Meter
+        |cm: Zentimeter|mm: Millimeter|µm: Mikrometer|mi: Meile+n|m² / m2 / qm: Quadratmeter|km²: Quadratkilometer
+        |cm²: Quadratzentimeter|ha: Hektar|m³ / m3 / cbm: Kubikmeter|cm³: Kubikzentimeter|kg: Kilogramm|g: Gramm
+        |mg: Milligramm|µg: Mikrogramm|t: Tonne+n|oz: Unze+n|lb: Pfund|l / L: Liter|ml / mL: Milliliter|cl: Zentiliter
+        |dl: Deziliter|kWh: Kilowattstunde+n|kW: Kilowatt|MW: Megawatt|W: Watt|V: Volt|A: Ampere|mAh: Milliamperestunde+n
+        |PS: P S|Hz: Hertz|kHz: Kilohertz|MHz: Megahertz|GHz: Gigahertz|dB: Dezibel|hPa: Hektopascal|bar: Bar
+        |kcal: Kilokalorie+n|kJ: Kilojoule|kB / KB: Kilobyte|MB: Megabyte|GB: Gigabyte|TB: Terabyte|Mbit: Megabit
+        |Gbit: Gigabit|px: Pixel|ms: Millisekunde+n|s / Sek. / sek.: Sekunde+n|min / Min. / min.: Minute+n
+        |h / Std. / Stdn. / std.: Stunde+n|d: Tag+e|Mon.: Monat+e|J.: Jahr+e|Stk. / St.: Stück|Pers.: Person+en"""
     ),
     currencies=money(
         """€ EUR Euro: Euro; Cent|$ US$ USD Dollar: Dollar; Cent|£ GBP: Pfund; Penny, Pence|CHF Fr. SFr. Franken: Franken; Rappen
         |¥ JPY: Yen; Sen|PLN zł: Zloty; Groschen|SEK NOK DKK: Krone+n; Öre|CZK: Krone+n; Heller|₺ TRY: Lira; Kuruş
         |₹ INR: Rupie+n; Paisa|R$ BRL: Real; Centavo, Centavos"""
     ),
-    scales=names("Tsd.: Tausend|Mio. / Mio: Million+en|Mrd. / Mrd: Milliarde+n|Bio.: Billion+en"),
+    scales=names("k / Tsd.: Tausend|Mio. / Mio: Million+en|Mrd. / Mrd: Milliarde+n|Bio.: Billion+en"),
     fractions=(
         ("halb", "Halbe"),
         *((part, part) for part in listed("Drittel Viertel Fünftel Sechstel Siebtel Achtel Neuntel Zehntel")),

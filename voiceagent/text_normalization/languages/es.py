@@ -33,9 +33,9 @@ SPANISH = WrittenLanguage(
     hour=("", ""),
     minutes="",
     units=names(
-        """%: por ciento|‰: por mil|°C / ºC: grado Celsius, grados Celsius|°F / ºF: grado Fahrenheit, grados Fahrenheit
-        |°: grado+s|km: kilómetro+s|m: metro+s|cm: centímetro+s|mm: milímetro+s|µm: micrómetro+s|mi: milla+s
-        |m² / m2: metro cuadrado, metros cuadrados|km²: kilómetro cuadrado, kilómetros cuadrados
+        """²: al cuadrado|³: al cubo|%: por ciento|‰: por mil|°C / ºC: grado Celsius, grados Celsius
+        |°F / ºF: grado Fahrenheit, grados Fahrenheit|°: grado+s|km: kilómetro+s|m: metro+s|cm: centímetro+s|mm: milímetro+s
+        |µm: micrómetro+s|mi: milla+s|m² / m2: metro cuadrado, metros cuadrados|km²: kilómetro cuadrado, kilómetros cuadrados
         |cm²: centímetro cuadrado, centímetros cuadrados|ha: hectárea+s|m³ / m3: metro cúbico, metros cúbicos
         |cm³: centímetro cúbico, centímetros cúbicos|kg: kilogramo+s|g / gr: gramo+s|mg: miligramo+s|µg: microgramo+s
         |t: tonelada+s|lb: libra+s|oz: onza+s|l / L: litro+s|ml / mL: mililitro+s|cl: centilitro+s|dl: decilitro+s
@@ -43,16 +43,16 @@ SPANISH = WrittenLanguage(
         |mAh: miliamperio hora, miliamperios hora|CV: caballo, caballos|Hz: hercio+s|kHz: kilohercio+s|MHz: megahercio+s
         |GHz: gigahercio+s|dB: decibelio+s|hPa: hectopascal+es|bar: bar+es|kcal: kilocaloría+s|kJ: kilojulio+s
         |kB / KB: kilobyte+s|MB: megabyte+s|GB: gigabyte+s|TB: terabyte+s|Mbit: megabit+s|Gbit: gigabit+s|px: píxel+es
-        |ms: milisegundo+s|s / seg / seg.: segundo+s|min / min.: minuto+s|h / h. / hs / hrs / hrs.: hora+s|d: día+s
+        |ms: milisegundo+s|s / seg / seg.: segundo+s|min / min.: minuto+s|h / h. / hs / hrs / hrs.: hora+s
         |uds. / ud.: unidad+es|pers.: persona+s"""
     ),
     currencies=money(
         """€ EUR euro euros: euro+s; céntimo+s|$ US$ USD dólar dólares: dólar+es; centavo+s|£ GBP: libra+s; penique+s
-        |MXN MX$ peso pesos: peso+s; centavo+s|COP ARS CLP: peso+s; centavo+s|S/ PEN: sol+es; céntimo+s
+        |MXN MX$ peso pesos: peso+s; centavo+s|COP ARS CLP: peso+s; centavo+s|S/ S/. PEN: sol+es; céntimo+s
         |CHF: franco suizo, francos suizos; céntimo+s|¥ JPY: yen+es; sen|PLN zł: esloti+s; grosz|SEK NOK DKK: corona+s; öre
         |CZK: corona+s; heller+s|₺ TRY: lira+s; kuruş|₹ INR: rupia+s; paisa+s|R$ BRL: real+es; centavo+s"""
     ),
-    scales=names("M: millón, millones|mill.: millón, millones|millón / millones: millón, millones|mil: mil"),
+    scales=names("""k: mil|M: millón, millones|mill.: millón, millones|millón / millones: millón, millones|mil: mil"""),
     fractions=(
         ("medio", "medios"),
         ("tercio", "tercios"),
@@ -64,8 +64,8 @@ SPANISH = WrittenLanguage(
     out_of="sobre",
     over="sobre",
     short_words=said_for(
-        """p. ej. / p.ej. / ej.: por ejemplo|Sr.: señor|Sta.: Santa|Sto.: Santo|Sra.: señora|Srta.: señorita|Sres.: señores
-        |Dr.: doctor|Dra.: doctora|D.: don|Dña.: doña|Ud. / Vd.: usted|Uds. / Vds.: ustedes|etc.: etcétera
+        """ref.: referencia|p. ej. / p.ej. / ej.: por ejemplo|Sr.: señor|Sta.: Santa|Sto.: Santo|Sra.: señora|Srta.: señorita
+        |Sres.: señores|Dr.: doctor|Dra.: doctora|D.: don|Dña.: doña|Ud. / Vd.: usted|Uds. / Vds.: ustedes|etc.: etcétera
         |aprox.: aproximadamente|Avda. / Av. / Avd.: avenida|C/: calle|c/: calle|Pza. / Plza. / Pl.: plaza|Prof.: profesor
         |Ing.: ingeniero|Lic.: licenciado|máx.: máximo|mín.: mínimo|tel. / tfno. / teléf.: teléfono|izq. / izda.: izquierda
         |dcha. / dcho.: derecha|EE. UU. / EE.UU. / EEUU: Estados Unidos|a. C. / a.C.: antes de Cristo
@@ -76,9 +76,9 @@ SPANISH = WrittenLanguage(
         |art.: artículo|fig.: figura|vol.: volumen|s.: siglo|hab.: habitación|C.P. / CP: código postal|apdo.: apartado"""
     ),
     labels=word_set(
-        """emergencias código códigos pin número n.º nº núm teléfono tel móvil celular fax extensión pedido reserva cliente
-        cuenta tarjeta factura referencia ref billete ticket seguimiento vuelo postal cp iban bic dni nif nie expediente
-        contraseña clave"""
+        """emergencias llame llamar llama marque marcar código códigos pin número n.º nº núm teléfono tel móvil celular fax
+        extensión pedido reserva cliente cuenta tarjeta factura referencia ref billete ticket seguimiento vuelo postal
+        cp iban bic dni nif nie expediente contraseña clave"""
     ),
     numbered=word_set(
         """opción habitación mesa página vía paso plaza línea puerta planta grupo sala andén número punto pregunta capítulo
@@ -133,7 +133,7 @@ SPANISH = WrittenLanguage(
     score="a",
     short_rank_before_noun=True,
     roman_before_noun=True,
-    copulas=word_set("es el la su mi"),
+    copulas=word_set("al es el la su mi"),
     feminine_before=word_set("la las"),
     label_links=word_set("de del"),
     half_before=((r".+as?", "media"), (r".+o|kilo", "medio")),

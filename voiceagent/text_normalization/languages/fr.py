@@ -33,17 +33,18 @@ FRENCH = WrittenLanguage(
     hour=("heure", "heures"),
     minutes="heures",
     units=names(
-        """%: pour cent|‰: pour mille|°C: degré Celsius, degrés Celsius|°F: degré Fahrenheit, degrés Fahrenheit|°: degré+s
-        |km: kilomètre+s|m: mètre+s|cm: centimètre+s|mm: millimètre+s|µm: micromètre+s|mi: mile+s
-        |m² / m2: mètre carré, mètres carrés|km²: kilomètre carré, kilomètres carrés|cm²: centimètre carré, centimètres carrés
-        |ha: hectare+s|m³ / m3: mètre cube, mètres cubes|cm³: centimètre cube, centimètres cubes|kg: kilogramme+s|g: gramme+s
-        |mg: milligramme+s|µg: microgramme+s|t: tonne+s|lb: livre+s|oz: once+s|l / L: litre+s|ml / mL: millilitre+s
-        |cl / cL: centilitre+s|dl / dL: décilitre+s|kWh: kilowattheure+s|kW: kilowatt+s|MW: mégawatt+s|W: watt+s|V: volt+s
-        |A: ampère+s|mAh: milliampère-heure, milliampères-heure|ch: cheval, chevaux|Hz: hertz|kHz: kilohertz|MHz: mégahertz
-        |GHz: gigahertz|dB: décibel+s|hPa: hectopascal+s|bar: bar+s|kcal: kilocalorie+s|kJ: kilojoule+s
-        |ko / Ko / kB: kilooctet+s|Mo: mégaoctet+s|Go: gigaoctet+s|To / TB: téraoctet+s|MB: mégaoctet+s|GB: gigaoctet+s
-        |Mbit: mégabit+s|Gbit: gigabit+s|px: pixel+s|ms: milliseconde+s|s / sec / sec.: seconde+s|min / mn / min.: minute+s
-        |h: heure+s|j: jour+s|pers.: personne+s|pce: pièce+s"""
+        """²: au carré|³: au cube|%: pour cent|‰: pour mille|°C: degré Celsius, degrés Celsius
+        |°F: degré Fahrenheit, degrés Fahrenheit|°: degré+s|km: kilomètre+s|m: mètre+s|cm: centimètre+s|mm: millimètre+s
+        |µm: micromètre+s|mi: mile+s|m² / m2: mètre carré, mètres carrés|km²: kilomètre carré, kilomètres carrés
+        |cm²: centimètre carré, centimètres carrés|ha: hectare+s|m³ / m3: mètre cube, mètres cubes
+        |cm³: centimètre cube, centimètres cubes|kg: kilogramme+s|g: gramme+s|mg: milligramme+s|µg: microgramme+s|t: tonne+s
+        |lb: livre+s|oz: once+s|l / L: litre+s|ml / mL: millilitre+s|cl / cL: centilitre+s|dl / dL: décilitre+s
+        |kWh: kilowattheure+s|kW: kilowatt+s|MW: mégawatt+s|W: watt+s|V: volt+s|A: ampère+s
+        |mAh: milliampère-heure, milliampères-heure|ch: cheval, chevaux|Hz: hertz|kHz: kilohertz|MHz: mégahertz|GHz: gigahertz
+        |dB: décibel+s|hPa: hectopascal+s|bar: bar+s|kcal: kilocalorie+s|kJ: kilojoule+s|ko / Ko / kB: kilooctet+s
+        |Mo: mégaoctet+s|Go: gigaoctet+s|To / TB: téraoctet+s|MB: mégaoctet+s|GB: gigaoctet+s|Mbit: mégabit+s|Gbit: gigabit+s
+        |px: pixel+s|ms: milliseconde+s|s / sec / sec.: seconde+s|min / mn / min.: minute+s|h: heure+s|j: jour+s
+        |pers.: personne+s|pce: pièce+s"""
     ),
     currencies=money(
         """€ EUR euro euros: euro+s; centime+s|$ US$ USD dollar dollars: dollar+s; cent+s|£ GBP: livre+s; penny, pence
@@ -52,7 +53,7 @@ FRENCH = WrittenLanguage(
         |₺ TRY: livre turque, livres turques; kuruş|₹ INR: roupie+s; paisa+s|R$ BRL: réal, réaux; centavo+s
         |MAD: dirham+s; centime+s|XOF XAF FCFA: franc C F A, francs C F A; centime+s"""
     ),
-    scales=names("""M: million+s|Md / Mds: milliard+s|million / millions: million+s|milliard / milliards: milliard+s"""),
+    scales=names("""k: mille|M: million+s|Md / Mds: milliard+s|million / millions: million+s|milliard / milliards: milliard+s"""),
     fractions=(
         ("demi", "demis"),
         ("tiers", "tiers"),
@@ -66,10 +67,11 @@ FRENCH = WrittenLanguage(
     over="sur",
     short_words=said_for(
         """M.: Monsieur|MM.: Messieurs|Mme: Madame|Mmes: Mesdames|Mlle: Mademoiselle|Dr: Docteur|Dr.: Docteur|Pr: Professeur
-        |Me: Maître|p. ex. / p.ex.: par exemple|c.-à-d. / c-à-d: c'est-à-dire|etc.: et cetera|env.: environ|av.: avenue
-        |bd / bd. / boul.: boulevard|max.: maximum|min.: minimum|tél.: téléphone|St: Saint|Ste: Sainte
-        |av. J.-C.: avant Jésus-Christ|apr. J.-C.: après Jésus-Christ|TTC: toutes taxes comprises
-        |s.v.p. / SVP: s'il vous plaît|N.B.: nota bene|qqn: quelqu'un|km/h: kilomètres par heure"""
+        |Me: Maître|p. ex. / p.ex.: par exemple|c.-à-d. / c-à-d: c'est-à-dire|etc.: et cetera|arr.: arrondissement
+        |appt. / apt.: appartement|ét.: étage|réf.: référence|env.: environ|av.: avenue|bd / bd. / boul.: boulevard
+        |max.: maximum|min.: minimum|tél.: téléphone|St: Saint|Ste: Sainte|av. J.-C.: avant Jésus-Christ
+        |apr. J.-C.: après Jésus-Christ|TTC: toutes taxes comprises|s.v.p. / SVP: s'il vous plaît|N.B.: nota bene
+        |qqn: quelqu'un|km/h: kilomètres par heure"""
     ),
     short_before_number=said_for(
         """n° / nº / no / N° / n o: numéro|nos: numéros|p.: page|pp.: pages|chap.: chapitre|art.: article|fig.: figure
@@ -111,8 +113,8 @@ FRENCH = WrittenLanguage(
     first_day="premier",
     hour_feminine=True,
     before_clock=word_set("à vers dès jusqu'à"),
-    before_date=word_set("le du au lundi mardi mercredi jeudi vendredi samedi dimanche"),
-    rank=r"(?P<short>(?=nde?))?(?:(?P<f>re|ère|nde)s?|er|ers|ème|ième|e|es|èmes|nd|d)",
+    before_date=word_set("le les du au lundi mardi mercredi jeudi vendredi samedi dimanche"),
+    rank=r"(?P<short>(?=n?de?(?!\w)))?(?:(?P<f>re|ère|n?de)s?|er|ers|ème|ième|e|es|èmes|nd|d)",
     rank_short=((r"deuxième$", "second"),),
     rank_feminine=(("premier$", "première"), ("second$", "seconde")),
     last_ordinal_ruler=1,

@@ -33,17 +33,18 @@ ITALIAN = WrittenLanguage(
     hour=("", ""),
     minutes="e",
     units=names(
-        """%: per cento|‰: per mille|°C: grado Celsius, gradi Celsius|°F: grado Fahrenheit, gradi Fahrenheit|°: grado, gradi
-        |km: chilometro, chilometri|m / mt: metro, metri|cm: centimetro, centimetri|mm: millimetro, millimetri
-        |µm: micrometro, micrometri|mi: miglio, miglia|m² / m2 / mq: metro quadrato, metri quadrati
-        |km²: chilometro quadrato, chilometri quadrati|cm²: centimetro quadrato, centimetri quadrati|ha: ettaro, ettari
-        |m³ / m3 / mc: metro cubo, metri cubi|cm³: centimetro cubo, centimetri cubi|kg: chilogrammo, chilogrammi
-        |hg: etto, etti|g / gr: grammo, grammi|mg: milligrammo, milligrammi|µg: microgrammo, microgrammi
-        |t: tonnellata, tonnellate|lb: libbra, libbre|oz: oncia, once|l / L / lt: litro, litri|ml / mL: millilitro, millilitri
-        |cl: centilitro, centilitri|dl: decilitro, decilitri|kWh: chilowattora|kW: chilowatt|MW: megawatt|W: watt|V: volt
-        |A: ampere|mAh: milliamperora|CV: cavallo, cavalli|Hz: hertz|kHz: chilohertz|MHz: megahertz|GHz: gigahertz|dB: decibel
-        |hPa: ettopascal|bar: bar|kcal: chilocaloria, chilocalorie|kJ: chilojoule|kB / KB: kilobyte|MB: megabyte|GB: gigabyte
-        |TB: terabyte|Mbit: megabit|Gbit: gigabit|px: pixel|ms: millisecondo, millisecondi|s / sec / sec.: secondo, secondi
+        """²: al quadrato|³: al cubo|%: per cento|‰: per mille|°C: grado Celsius, gradi Celsius
+        |°F: grado Fahrenheit, gradi Fahrenheit|°: grado, gradi|km: chilometro, chilometri|m / mt: metro, metri
+        |cm: centimetro, centimetri|mm: millimetro, millimetri|µm: micrometro, micrometri|mi: miglio, miglia
+        |m² / m2 / mq: metro quadrato, metri quadrati|km²: chilometro quadrato, chilometri quadrati
+        |cm²: centimetro quadrato, centimetri quadrati|ha: ettaro, ettari|m³ / m3 / mc: metro cubo, metri cubi
+        |cm³: centimetro cubo, centimetri cubi|kg: chilogrammo, chilogrammi|hg: etto, etti|g / gr: grammo, grammi
+        |mg: milligrammo, milligrammi|µg: microgrammo, microgrammi|t: tonnellata, tonnellate|lb: libbra, libbre
+        |oz: oncia, once|l / L / lt: litro, litri|ml / mL: millilitro, millilitri|cl: centilitro, centilitri
+        |dl: decilitro, decilitri|kWh: chilowattora|kW: chilowatt|MW: megawatt|W: watt|V: volt|A: ampere|mAh: milliamperora
+        |CV: cavallo, cavalli|Hz: hertz|kHz: chilohertz|MHz: megahertz|GHz: gigahertz|dB: decibel|hPa: ettopascal|bar: bar
+        |kcal: chilocaloria, chilocalorie|kJ: chilojoule|kB / KB: kilobyte|MB: megabyte|GB: gigabyte|TB: terabyte
+        |Mbit: megabit|Gbit: gigabit|px: pixel|ms: millisecondo, millisecondi|s / sec / sec.: secondo, secondi
         |min / min.: minuto, minuti|h: ora, ore|gg / gg.: giorno, giorni|pers.: persona, persone|pz / pz.: pezzo, pezzi"""
     ),
     currencies=money(
@@ -53,8 +54,8 @@ ITALIAN = WrittenLanguage(
         |₹ INR: rupia, rupie; paisa|R$ BRL: real; centavo, centavos"""
     ),
     scales=names(
-        """mln / Mln / mln.: milione, milioni|mld / Mld / mrd / mld.: miliardo, miliardi|milione / milioni: milione, milioni
-        |miliardo / miliardi: miliardo, miliardi|mila: mila"""
+        """k: mila|mln / Mln / mln.: milione, milioni|mld / Mld / mrd / mld.: miliardo, miliardi
+        |milione / milioni: milione, milioni|miliardo / miliardi: miliardo, miliardi|mila: mila"""
     ),
     fractions=(
         ("mezzo", "mezzi"),
@@ -78,8 +79,9 @@ ITALIAN = WrittenLanguage(
         |cap.: capitolo|art.: articolo|fig.: figura|vol.: volume|v.: via"""
     ),
     labels=word_set(
-        """emergenze codice codici pin numero n tel telefono cellulare cell fax interno ordine prenotazione cliente conto
-        carta fattura riferimento rif biglietto ticket tracciamento volo cap iban bic pratica password otp"""
+        """chiami chiamare chiama emergenze codice codici pin numero n tel telefono cellulare cell fax interno ordine
+        prenotazione cliente conto carta fattura riferimento rif biglietto ticket tracciamento volo cap iban bic pratica
+        password otp"""
     ),
     numbered=word_set(
         """opzione camera tavolo pagina binario passo posto linea porta piano gruppo sala numero punto domanda capitolo
@@ -128,7 +130,7 @@ ITALIAN = WrittenLanguage(
         (r"\bal (?=\w+a$|notte)", "alla "),
     ),
     range_prefix=("da", word_set("da dal dalle dalla dai dall"), word_set("tra fra in di e per con")),
-    copulas=word_set("è il la suo mio"),
+    copulas=word_set("al lo è il la suo mio"),
     label_links=word_set("di del"),
     half_before=((r"ore|giornate|.+a", "mezza"), (r".+o", "mezzo")),
 )

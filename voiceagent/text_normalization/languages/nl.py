@@ -33,22 +33,22 @@ DUTCH = WrittenLanguage(
     hour=("uur", "uur"),
     minutes="uur",
     units=names(
-        """%: procent|‰: promille|°C: graad Celsius, graden Celsius|°F: graad Fahrenheit, graden Fahrenheit|°: graad, graden
-        |km: kilometer|m: meter|cm: centimeter|mm: millimeter|µm: micrometer|mi: mijl|m² / m2: vierkante meter
-        |km²: vierkante kilometer|cm²: vierkante centimeter|ha: hectare|m³ / m3: kubieke meter|cm³: kubieke centimeter
-        |kg: kilogram|g / gr: gram|mg: milligram|µg: microgram|t: ton|l / L: liter|ml / mL: milliliter|cl: centiliter
-        |dl: deciliter|kWh: kilowattuur|kW: kilowatt|MW: megawatt|W: watt|V: volt|A: ampère|mAh: milliampère-uur
-        |pk: paardenkracht|Hz: hertz|kHz: kilohertz|MHz: megahertz|GHz: gigahertz|dB: decibel|hPa: hectopascal|bar: bar
-        |kcal: kilocalorie, kilocalorieën|kJ: kilojoule|kB / KB: kilobyte|MB: megabyte|GB: gigabyte|TB: terabyte|Mbit: megabit
-        |Gbit: gigabit|px: pixel+s|ms: milliseconde+n|s / sec / sec.: seconde+n|min / min.: minuut, minuten|u / u. / h: uur
-        |d: dag+en|pers.: persoon, personen|st.: stuk+s"""
+        """²: kwadraat|³: tot de derde|%: procent|‰: promille|°C: graad Celsius, graden Celsius
+        |°F: graad Fahrenheit, graden Fahrenheit|°: graad, graden|km: kilometer|m: meter|cm: centimeter|mm: millimeter
+        |µm: micrometer|mi: mijl|m² / m2: vierkante meter|km²: vierkante kilometer|cm²: vierkante centimeter|ha: hectare
+        |m³ / m3: kubieke meter|cm³: kubieke centimeter|kg: kilogram|g / gr: gram|mg: milligram|µg: microgram|t: ton
+        |l / L: liter|ml / mL: milliliter|cl: centiliter|dl: deciliter|kWh: kilowattuur|kW: kilowatt|MW: megawatt|W: watt
+        |V: volt|A: ampère|mAh: milliampère-uur|pk: paardenkracht|Hz: hertz|kHz: kilohertz|MHz: megahertz|GHz: gigahertz
+        |dB: decibel|hPa: hectopascal|bar: bar|kcal: kilocalorie, kilocalorieën|kJ: kilojoule|kB / KB: kilobyte|MB: megabyte
+        |GB: gigabyte|TB: terabyte|Mbit: megabit|Gbit: gigabit|px: pixel+s|ms: milliseconde+n|s / sec / sec.: seconde+n
+        |min / min.: minuut, minuten|u / u. / h: uur|d: dag+en|pers.: persoon, personen|st.: stuk+s"""
     ),
     currencies=money(
         """€ EUR euro: euro; cent|$ US$ USD dollar: dollar; cent|£ GBP: pond; penny, pence|CHF: Zwitserse frank; rappen
         |¥ JPY: yen; sen|PLN zł: zloty; grosz|SEK NOK DKK: kroon, kronen; öre|CZK: kroon, kronen; heller|₺ TRY: lira; kuruş
         |₹ INR: roepie, roepies; paisa|R$ BRL: real; centavo, centavos"""
     ),
-    scales=names("mln. / mln / mio.: miljoen|mld. / mld: miljard|miljoen: miljoen|miljard: miljard"),
+    scales=names("""k: duizend|mln. / mln / mio.: miljoen|mld. / mld: miljard|miljoen: miljoen|miljard: miljard"""),
     fractions=(
         ("half", "halve"),
         ("derde", "derde"),
@@ -74,7 +74,7 @@ DUTCH = WrittenLanguage(
         |kam.: kamer|jrg.: jaargang"""
     ),
     labels=word_set(
-        """alarmnummer code codes pin pincode nummer nr telefoon telefoonnummer tel mobiel fax toestel bestelling
+        """bel alarmnummer code codes pin pincode nummer nr telefoon telefoonnummer tel mobiel fax toestel bestelling
         bestelnummer boeking boekingsnummer reservering klantnummer rekening rekeningnummer kaart factuur factuurnummer
         ticket vlucht postcode iban bic bsn wachtwoord ordernummer dossiernummer"""
     ),

@@ -33,17 +33,17 @@ PORTUGUESE = WrittenLanguage(
     hour=("hora", "horas"),
     minutes="e",
     units=names(
-        """%: por cento|‰: por mil|°C / ºC: grau Celsius, graus Celsius|°F / ºF: grau Fahrenheit, graus Fahrenheit|°: grau+s
-        |km: quilômetro+s|m: metro+s|cm: centímetro+s|mm: milímetro+s|µm: micrômetro+s|mi: milha+s
-        |m² / m2: metro quadrado, metros quadrados|km²: quilômetro quadrado, quilômetros quadrados
-        |cm²: centímetro quadrado, centímetros quadrados|ha: hectare+s|m³ / m3: metro cúbico, metros cúbicos
-        |cm³: centímetro cúbico, centímetros cúbicos|kg: quilograma+s|g: grama+s|mg: miligrama+s|µg: micrograma+s
-        |t: tonelada+s|lb: libra+s|oz: onça+s|l / L: litro+s|ml / mL: mililitro+s|cl: centilitro+s|dl: decilitro+s
-        |kWh: quilowatt-hora, quilowatts-hora|kW: quilowatt+s|MW: megawatt+s|W: watt+s|V: volt+s|A: ampere+s
-        |mAh: miliampere-hora, miliamperes-hora|cv: cavalo+s|Hz: hertz|kHz: quilohertz|MHz: megahertz|GHz: gigahertz
-        |dB: decibel, decibéis|hPa: hectopascal, hectopascais|bar: bar+es|kcal: quilocaloria+s|kJ: quilojoule+s
+        """²: ao quadrado|³: ao cubo|%: por cento|‰: por mil|°C / ºC: grau Celsius, graus Celsius
+        |°F / ºF: grau Fahrenheit, graus Fahrenheit|°: grau+s|km: quilômetro+s|m: metro+s|cm: centímetro+s|mm: milímetro+s
+        |µm: micrômetro+s|mi: milha+s|m² / m2: metro quadrado, metros quadrados
+        |km²: quilômetro quadrado, quilômetros quadrados|cm²: centímetro quadrado, centímetros quadrados|ha: hectare+s
+        |m³ / m3: metro cúbico, metros cúbicos|cm³: centímetro cúbico, centímetros cúbicos|kg: quilograma+s|g: grama+s
+        |mg: miligrama+s|µg: micrograma+s|t: tonelada+s|lb: libra+s|oz: onça+s|l / L: litro+s|ml / mL: mililitro+s
+        |cl: centilitro+s|dl: decilitro+s|kWh: quilowatt-hora, quilowatts-hora|kW: quilowatt+s|MW: megawatt+s|W: watt+s
+        |V: volt+s|A: ampere+s|mAh: miliampere-hora, miliamperes-hora|cv: cavalo+s|Hz: hertz|kHz: quilohertz|MHz: megahertz
+        |GHz: gigahertz|dB: decibel, decibéis|hPa: hectopascal, hectopascais|bar: bar+es|kcal: quilocaloria+s|kJ: quilojoule+s
         |kB / KB: kilobyte+s|MB: megabyte+s|GB: gigabyte+s|TB: terabyte+s|Mbit: megabit+s|Gbit: gigabit+s|px: pixel, pixels
-        |ms: milissegundo+s|s / seg / seg.: segundo+s|min / min.: minuto+s|h / hs: hora+s|d: dia+s|un. / und.: unidade+s
+        |ms: milissegundo+s|s / seg / seg.: segundo+s|min / min.: minuto+s|h / hs: hora+s|un. / und.: unidade+s
         |pess.: pessoa+s"""
     ),
     currencies=money(
@@ -53,7 +53,7 @@ PORTUGUESE = WrittenLanguage(
         |CZK: coroa+s; heller|₺ TRY: lira+s; kuruş|₹ INR: rupia+s; paisa+s|AOA Kz: kwanza+s; cêntimo+s"""
     ),
     scales=names(
-        """mi: milhão, milhões|bi: bilhão, bilhões|M: milhão, milhões|milhão / milhões: milhão, milhões
+        """k: mil|mi: milhão, milhões|bi: bilhão, bilhões|M: milhão, milhões|milhão / milhões: milhão, milhões
         |bilhão / bilhões: bilhão, bilhões|mil: mil"""
     ),
     fractions=(
@@ -78,9 +78,9 @@ PORTUGUESE = WrittenLanguage(
         |fig.: figura|vol.: volume|apto. / ap.: apartamento|séc.: século"""
     ),
     labels=word_set(
-        """emergência emergências código códigos pin senha número nº n.º telefone tel celular telemóvel fax ramal extensão
-        pedido reserva cliente conta cartão fatura referência ref bilhete ticket rastreio rastreamento voo cep postal
-        iban bic nif cpf cnpj rg protocolo processo"""
+        """ligue disque emergência emergências código códigos pin senha número nº n.º telefone tel celular telemóvel fax
+        ramal extensão pedido reserva cliente conta cartão fatura referência ref bilhete ticket rastreio rastreamento
+        voo cep postal iban bic nif cpf cnpj rg protocolo processo"""
     ),
     numbered=word_set(
         """opção quarto mesa página via passo lugar linha porta andar grupo sala número ponto pergunta capítulo tomo parte
@@ -138,7 +138,7 @@ PORTUGUESE = WrittenLanguage(
     score="a",
     roman_before_noun=True,
     singular_below_two=True,
-    copulas=word_set("é o a seu sua meu"),
+    copulas=word_set("para é o a seu sua meu"),
     feminine_before=word_set("as às à"),
     label_links=word_set("de do da"),
     half_before=((r".+as?", "meia"), (r".+o", "meio")),
