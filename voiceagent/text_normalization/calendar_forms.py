@@ -74,7 +74,7 @@ class Calendar:
         ), (
             form(rf"{days}\s?(?P<link>{links}|[–—])\s?(?P<last>(?i:{day}))(?!\w)\.?", self._weekday_span),
             form(
-                rf"{days}(?:(?=,?\s(?:(?P<date>\d{{1,2}}[-/.]\d|\d{{1,2}}\.?\s{of}{months})|\d))|(?=,\s(?P<list>{listed_day})(?!\w)))",
+                rf"{days}(?:(?=,?\s(?:(?P<date>\d{{1,2}}[-/.]\d|\d{{1,2}}\.?\s{of}(?:{months}))|\d))|(?=,\s(?P<list>{listed_day})(?!\w)))",
                 self._weekday,
             ),
             form(rf"(?P<first>(?i:{day}))\.(?!\w)", self._weekday_after),
@@ -179,7 +179,8 @@ class Calendar:
         """9:00-17:30, 9h-17h, 9-17.30 Uhr; numbers alone are no times."""
         first, last = match["first"], match["last"]
         timed = [bool(re.search(r"\D", end)) for end in (first, last)]
-        if not any(timed) or ("." in first + last and not match["suffix"] and ":" not in first + last):
+        full = all(re.fullmatch(r"\d{1,2}\.(?:00|15|30|45)", end) for end in (first, last))
+        if not any(timed) or ("." in first + last and not (full or match["suffix"] or ":" in first + last)):
             return None
         begins = self._time(first, "", match) if timed[0] else self._words.feminine(self._words.cardinal(int(first)))
         ends = self._time(last, "", match, hours=bool(match["suffix"]))

@@ -87,7 +87,7 @@ class Measures:
             said = f"{words.cardinal(value)} {self._of(its[1])}"
         elif cents and value:
             between = f" {self._language.cents} " if self._language.cents else " "
-            said = words.counted(whole, its) + between + words.cardinal(cents)
+            said = words.counted(whole, its) + between + (words.counted("1", small) if cents == 1 else words.cardinal(cents))
         elif cents:
             said = words.counted(str(cents), small)
         else:
@@ -122,6 +122,8 @@ class Measures:
     def _measure(self, match: re.Match[str]) -> str | None:
         """5 km, 5-10 km, 20 °C, 50 %, 3 kg/m²; not 3° piano."""
         words, noun = self._words, after(match)
+        if match["unit"] == "A" and match.group()[-2:-1].isdigit():  # a house: 12A
+            return None
         if match["unit"] == "°" and self._is_noun(noun) and noun.islower() and re.fullmatch(self._language.rank, "°"):
             return None
         named = self._language.units[match["unit"]]
@@ -263,7 +265,7 @@ class Measures:
         noun, near = after(match), word_before(match)
         if near in self._language.labels | self._language.numbered:
             noun = ""
-        if near in self._language.feminine_before and len(match["number"]) < 3:
+        if near in self._language.feminine_before and len(match["number"]) < 4:
             return self._words.feminine(self._words.number(match["number"]))
         return self._minus(match) + self._alone(match["number"], noun)
 

@@ -24,6 +24,8 @@ _GROUPS = re.compile(r"\d+(?:-\d+){2,8}(?![\w-])|\d{4}(?: \d{4})+(?!\w)|0\d+-\d+
 _LABELLED = re.compile(r"\d{2,12}(?:[ ./-]\d{2,9}){1,6}(?![\w-])|\d{3,32}(?![\w.,]\d)(?!\w)")
 _BARE_GROUPS = re.compile(r"\d{1,12}(?:[-/.:]\d{1,12})+(?![\w-])")
 _ANYTHING = re.compile(r"(?=\S*\d)[^\s]*[^\s.,!?;:…\"'”’)\]“»]")
+_UNIT_ALONE = re.compile(r"[ck]?m[²³]|[kcm]m|kg|ml|kWh?|[MGT]B|[MG]Hz|[MG]bit")
+"""International signs that are no words."""
 _MIXED = re.compile(r"(?P<word>[A-Za-z]{3,})?(?P<number>[1-9]\d?|0)(?P<letters>[A-Za-z]?)")
 """Latin1, 12b, 19."""
 _ROMAN = r"(?P<numeral>[IVX]{1,15})(?P<rank>(?<=I)(?:er|re)|e|ème|[ºª°])?"
@@ -74,7 +76,7 @@ class NumberNames:
         )
         self.last = ((_BARE_GROUPS, self._groups), (_ANYTHING, self._anything))
         self.letters = (
-            form(any_of(unit for unit in language.units if re.match(r"\w+[²³]", unit)), self._unit),
+            form(rf"(?:{any_of(unit for unit in language.units if _UNIT_ALONE.fullmatch(unit))})(?!\w)", self._unit),
             form(rf"(?P<name>[^\W\d_]+)(?P<end>{any_of(language.endings) or '(?!)'})(?!\w)", self._ending),
             (IBAN, self._iban),
             form(rf"{_ROMAN}{_STOP if language.dotted_dates else '(?P<stop>(?!))?'}(?![\w'’])", self._roman),
@@ -165,7 +167,7 @@ class NumberNames:
         return ", ".join(said) if len(match.group()) <= LONGEST else None
 
     def _unit(self, match: re.Match[str]) -> str:
-        """m² without a number."""
+        """m², kg without a number."""
         return self._language.units[match.group()][0]
 
     def _iban(self, match: re.Match[str]) -> str | None:
@@ -222,7 +224,8 @@ class NumberNames:
             ranks = bool(match["rank"]) and not (ruler and match["rank"] == "er")
             ending = self._calendar.ending(match, noun) if match["stop"] else ""
             return words.ordinal(value, feminine=match["rank"] == "ª" or (ranks and words.is_feminine(noun)), ending=ending)
-        if language.roman_before_noun and not alone and noun and not before[:1].isupper():
+        century = language.century.fullmatch(noun.lower().rstrip("."))
+        if language.roman_before_noun and (century or (not alone and noun and not before[:1].isupper())):
             return words.ordinal(value, feminine=words.is_feminine(noun))
         if not ruler and (alone or not before[:1].isupper()):
             return None

@@ -71,7 +71,7 @@ ITALIAN = WrittenLanguage(
         |dott. / dr.: dottor|dott.ssa: dottoressa|prof.: professor|prof.ssa: professoressa|avv.: avvocato|ing.: ingegner
         |arch.: architetto|geom.: geometra|rag.: ragionier|ecc. / etc.: eccetera|ca. / c.a.: circa|tel.: telefono
         |p.zza / p.za: piazza|v.le: viale|c.so: corso|max.: massimo|min.: minimo|a.C. / a. C.: avanti Cristo
-        |d.C. / d. C.: dopo Cristo|S.: San|ved.: vedi|cfr.: confronta|incl.: incluso|escl.: escluso|int.: interno
+        |d.C. / d. C.: dopo Cristo|S.: San|ved.: vedi|sec.: secolo|cfr.: confronta|incl.: incluso|escl.: escluso|int.: interno
         |km/h: chilometri all'ora"""
     ),
     short_before_number=said_for(
@@ -117,14 +117,14 @@ ITALIAN = WrittenLanguage(
     feminine_before=word_set("all"),
     roman_before_noun=True,
     hour_feminine=True,
-    before_clock=word_set("alle dalle ore delle le all'una per"),
+    before_clock=word_set("all dall alle dalle ore delle le all'una per"),
     before_date=word_set("il dal al del lunedì martedì mercoledì giovedì venerdì sabato domenica"),
     cents="e",
     rank=r"(?P<f>ª|a)|[°º]|o",
     rank_feminine=(("o$", "a"),),
     joined=(
         (r"\buna (?=[aeiou])", "un'"),
-        (r"\bun (?=z|s[^aeiou\W]|gn|ps)", "uno "),
+        (r"\bun (?=z|y|s[^aeiou\W]|gn|ps)", "uno "),
         (r"\bal (?=person)", "a "),
         (r"\bal (?=[aeiou])", "all'"),
         (r"\bal (?=\w+a$|notte)", "alla "),

@@ -36,11 +36,11 @@ DUTCH = WrittenLanguage(
         """²: kwadraat|³: tot de derde|%: procent|‰: promille|°C: graad Celsius, graden Celsius
         |°F: graad Fahrenheit, graden Fahrenheit|°: graad, graden|km: kilometer|m: meter|cm: centimeter|mm: millimeter
         |µm: micrometer|mi: mijl|m² / m2: vierkante meter|km²: vierkante kilometer|cm²: vierkante centimeter|ha: hectare
-        |m³ / m3: kubieke meter|cm³: kubieke centimeter|kg: kilogram|g / gr: gram|mg: milligram|µg: microgram|t: ton
-        |l / L: liter|ml / mL: milliliter|cl: centiliter|dl: deciliter|kWh: kilowattuur|kW: kilowatt|MW: megawatt|W: watt
-        |V: volt|A: ampère|mAh: milliampère-uur|pk: paardenkracht|Hz: hertz|kHz: kilohertz|MHz: megahertz|GHz: gigahertz
-        |dB: decibel|hPa: hectopascal|bar: bar|kcal: kilocalorie, kilocalorieën|kJ: kilojoule|kB / KB: kilobyte|MB: megabyte
-        |GB: gigabyte|TB: terabyte|Mbit: megabit|Gbit: gigabit|px: pixel+s|ms: milliseconde+n|s / sec / sec.: seconde+n
+        |m³ / m3: kubieke meter|cm³: kubieke centimeter|kg: kilogram|g / gr: gram|mg: milligram|µg: microgram|l / L: liter
+        |ml / mL: milliliter|cl: centiliter|dl: deciliter|kWh: kilowattuur|kW: kilowatt|MW: megawatt|W: watt|V: volt|A: ampère
+        |mAh: milliampère-uur|pk: paardenkracht|Hz: hertz|kHz: kilohertz|MHz: megahertz|GHz: gigahertz|dB: decibel
+        |hPa: hectopascal|bar: bar|kcal: kilocalorie, kilocalorieën|kJ: kilojoule|kB / KB: kilobyte|MB: megabyte|GB: gigabyte
+        |TB: terabyte|Mbit: megabit|Gbit: gigabit|px: pixel+s|ms: milliseconde+n|s / sec / sec.: seconde+n
         |min / min.: minuut, minuten|u / u. / h: uur|d: dag+en|pers.: persoon, personen|st.: stuk+s"""
     ),
     currencies=money(
@@ -62,7 +62,7 @@ DUTCH = WrittenLanguage(
     over="over",
     short_words=said_for(
         """p.p.: per persoon|p.p.p.n.: per persoon per nacht|bijv. / bv.: bijvoorbeeld|d.w.z. / dwz: dat wil zeggen|dhr.: de heer
-        |mevr. / mw.: mevrouw|dr.: dokter|drs.: doctorandus|ir.: ingenieur|prof.: professor|enz.: enzovoort|etc.: et cetera
+        |mevr. / mw.: mevrouw|dr.: doctor|drs.: doctorandus|ir.: ingenieur|prof.: professor|enz.: enzovoort|etc.: et cetera
         |a.u.b. / aub: alstublieft|s.v.p.: s'il vous plaît|i.v.m.: in verband met|m.b.t.: met betrekking tot
         |o.a.: onder andere|i.p.v.: in plaats van|t.a.v.: ter attentie van|incl.: inclusief|excl.: exclusief|ca. / c.a.: circa
         |max.: maximaal|min.: minimaal|tel.: telefoon|jl.: jongstleden|a.s.: aanstaande|t/m: tot en met|evt.: eventueel

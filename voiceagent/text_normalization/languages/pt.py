@@ -90,8 +90,8 @@ PORTUGUESE = WrittenLanguage(
     thousand="mil",
     century=re.compile(r"séculos?|séc"),
     phones=(
-        r"(?:\(\d{2}\) ?9?\d{4}[ -]?\d{4}|9?\d{4}-\d{4}|[29]\d{2} \d{3} \d{3}|\d{2} 9?\d{4}[ -]?\d{4}"
-        r"|2\d \d{3} (?:\d{2} \d{2}|\d{4}))(?!\d)"
+        r"(?:\(\d{2}\) ?9?\d{4}[ -]?\d{4}|(?:9\d|[2-5])\d{3}-\d{4}|[29]\d{2} \d{3} \d{3}|\d{2} 9?\d{4}[ -]?\d{4}"
+        r"|2\d \d{3} (?:\d{2} \d{2}|\d{4})|9\d \d{3} \d{2} \d{2})(?!\d)"
     ),
     respelled=(
         (r",", ""),
@@ -141,5 +141,5 @@ PORTUGUESE = WrittenLanguage(
     copulas=word_set("para é o a seu sua meu"),
     feminine_before=word_set("as às à"),
     label_links=word_set("de do da"),
-    half_before=((r".+as?", "meia"), (r".+o", "meio")),
+    half_before=((r".*gramas?", "meio"), (r".+as?", "meia"), (r".+o", "meio")),
 )
