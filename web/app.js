@@ -9,6 +9,7 @@ import { VoiceTimeline } from './voice-timeline.js';
 import { Meter, audioContext } from './meter.js';
 import { Microphones } from './microphones.js';
 import { STATUS_TEXT, after } from './call-status.js';
+import { StepGraphs } from './step-graphs.js';
 import { Problems } from './problems.js';
 import { Waterfalls } from './waterfall.js';
 import { failureText } from './failures.js';
@@ -30,6 +31,7 @@ const captions = new Captions(byId('transcript', HTMLElement), byId('announcer',
 const waterfalls = new Waterfalls(byId('turns', HTMLElement), byId('times-empty', HTMLElement));
 const microphones = new Microphones(byId('microphones', HTMLSelectElement), byId('test', HTMLButtonElement));
 const about = new AboutBox(byId('about', HTMLElement), byId('unfit', HTMLElement));
+const steps = new StepGraphs(byId('steps', HTMLElement), byId('step-graphs', HTMLElement));
 const timeline = new VoiceTimeline(byId('voice-timeline', HTMLCanvasElement));
 const problems = new Problems(byId('problem', HTMLElement), {
   again: call,
@@ -84,6 +86,7 @@ function showState(state, reason) {
   if (state === 'connecting') {
     captions.begin();
     waterfalls.begin();
+    steps.begin();
     byId('welcome', HTMLElement).hidden = true;
   }
   if (state === 'idle') {
@@ -118,17 +121,23 @@ function take(event) {
   const next = after(status, event);
   if (next !== status) showStatus(next);
   captions.take(event);
+  steps.take(event);
   if (event.type === 'voiceagent.turn') waterfalls.add(event);
   if (event.type === 'error') {
     captions.failed(failureText(event.error));
     tellReadiness();
   }
   if (event.type === 'session.created') {
-    const name = event.session.voiceagent?.agent ?? '';
-    captions.setAgent(name);
-    if (name) byId('agent-name', HTMLElement).textContent = name;
+    showAgent(event.session.voiceagent?.agent ?? '');
     tellAbout();
   }
+  if (event.type === 'voiceagent.handoff') showAgent(event.agent);
+}
+
+/** @param {string} name */
+function showAgent(name) {
+  captions.setAgent(name);
+  if (name) byId('agent-name', HTMLElement).textContent = name;
 }
 
 async function tellReadiness() {
@@ -136,7 +145,9 @@ async function tellReadiness() {
 }
 
 async function tellAbout() {
-  about.show(await agent.about());
+  const told = await agent.about();
+  about.show(told);
+  steps.show(told?.steps ?? []);
 }
 
 /** @param {MediaStream | null} stream */

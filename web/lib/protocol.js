@@ -22,6 +22,7 @@ export const EVENT_CHANNEL = 'oai-events';
  *   answer: 'phrase' | 'apology' | 'offer' | 'check_in' | 'nothing'}} NotUnderstood
  * @typedef {{type: 'voiceagent.heard', item_id: string, heard: string, unheard: string}} Heard
  * @typedef {{type: 'voiceagent.step', step: string}} StepEntered
+ * @typedef {{type: 'voiceagent.handoff', agent: string, summary: boolean}} HandedOff
  * @typedef {{type: 'voiceagent.value', name: string, stage: 'collecting' | 'heard' | 'confirmed' | 'given_up',
  *   value: string}} ValueChanged
  * @typedef {{type: 'voiceagent.tool', item_id: string, call_id: string, name: string, arguments: string,
@@ -37,13 +38,18 @@ export const EVENT_CHANNEL = 'oai-events';
  * @typedef {{type: 'voiceagent.draining', timeout_s: number}} ServerDrains
  *
  * @typedef {{agent: string, profile: string, description: string, models: {part: string, name: string}[], limits: string[],
- *   unfit: {problem: string, advice: string} | null}} About what `GET /v1/voiceagent/about` tells
+ *   steps: AgentSteps[], unfit: {problem: string, advice: string} | null}} About what `GET /v1/voiceagent/about` tells
+ *
+ * @typedef {{name: string, values: string[], next: string[], everywhere: boolean, handoff: number | null,
+ *   passes: string[] | null}} Step
+ * @typedef {{agent: string, steps: Step[]}} AgentSteps an agent's steps; in one with a `handoff` the agent of that place takes over,
+ *   and gets the values of `passes`, or all
  *
  * @typedef {{id: string, status: string, output: Item[], status_details: {type: string, reason: string | null} | null}} Reply
  * @typedef {{id: string, type: string, role?: string, status?: string,
  *   content?: {type: string, text?: string, transcript?: string | null}[]}} Item
  *
  * @typedef {{event_id?: string} & (SessionCreated | SpeechStarted | SpeechStopped | TranscriptionCompleted | ItemAdded | ResponseCreated
- *   | ResponseDone | OutputItemAdded | PlayoutChanged | ErrorEvent | PartialTranscript | NotUnderstood | Heard | ToolProgress | StepEntered | ValueChanged
- *   | TurnMeasured | CallEnded | ResumeOffered | ConnectionReplaced | ServerDrains)} ServerEvent
+ *   | ResponseDone | OutputItemAdded | PlayoutChanged | ErrorEvent | PartialTranscript | NotUnderstood | Heard | ToolProgress | StepEntered
+ *   | HandedOff | ValueChanged | TurnMeasured | CallEnded | ResumeOffered | ConnectionReplaced | ServerDrains)} ServerEvent
  */

@@ -1,11 +1,12 @@
 """The models that answer here and their limits, for the page: the profile's models, their limits from the registry, and whether
-the language model was made for the agent at all."""
+the language model was made for the agent at all. And the steps of the agent, without their instructions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
+from voiceagent.json_types import JsonObject
 from voiceagent.llm.engine import ToolSchema
 from voiceagent.models.choice import registry_of
 from voiceagent.models.fitness import LANGUAGE_NAMES, answering, foreign_models, unfit
@@ -28,8 +29,33 @@ def about(agent: AgentConfig, tools: Sequence[ToolSchema]) -> dict[str, object]:
         "description": profile.description,
         "models": [{"part": part, "name": name} for part, (name, _) in models.items()],
         "limits": [*limits, *foreign_models(agent, profile, known)],
+        "steps": _graphs(agent) if agent.steps else [],
         "unfit": {"problem": found.problem, "advice": found.advice} if found else None,
     }
+
+
+def _graphs(agent: AgentConfig) -> list[JsonObject]:
+    """The steps of the agent and of those that it hands calls off to, the agent's first. `handoff` is the place of another one,
+    and `passes` are the values that it gets; None: all."""
+    agents = {agent.file: agent} | {name: other for name, other in agent.agents.items() if name != agent.file}
+    places = list(agents)
+    return [
+        {
+            "agent": one.name,
+            "steps": [
+                {
+                    "name": name,
+                    "values": list(step.values),
+                    "next": list(dict.fromkeys(way.to for way in step.next)),
+                    "everywhere": step.everywhere,
+                    "handoff": places.index(step.handoff) if step.handoff else None,
+                    "passes": None if step.pass_values is None else list(step.pass_values),
+                }
+                for name, step in one.steps.items()
+            ],
+        }
+        for one in agents.values()
+    ]
 
 
 def _models(agent: AgentConfig, profile: Profile, known: Registry) -> dict[str, tuple[str, Model | None]]:

@@ -1,0 +1,59 @@
+"""The agent's steps on the page, in real Chromium: drawn, and marked as a call goes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.test_page import HERE, chromium
+from tests.calls.test_examples import Asked
+from tests.calls.test_handoff import desks, desks_on
+from tests.server_process import running_server
+
+
+async def seen_at(url: str, *lines: str) -> dict[str, Any]:
+    """What the page shows at the beginning of a call and after each line that is typed, which leads to the step behind it."""
+    shots = os.environ.get("VOICEAGENT_SCREENSHOTS", "-") if lines else "-"
+    driven = await asyncio.create_subprocess_exec(
+        *("node", str(HERE / "steps.mjs"), url, shots, *lines),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, "CHROMIUM": chromium("axe-core")},
+    )
+    out, problems = await asyncio.wait_for(driven.communicate(), 120)
+    assert driven.returncode == 0, problems.decode()
+    seen = dict(json.loads(out))
+    assert (seen["errors"], seen["violations"]) == ([], [])
+    return seen
+
+
+@pytest.mark.browser
+async def test_the_page_draws_the_steps_and_marks_where_the_call_is(tmp_path: Path) -> None:
+    chromium("axe-core")
+    async with desks_on(tmp_path, Asked(desks)) as server:
+        seen = await seen_at(server.url, "I have an invoice.|number", "The number is forty-two.|reason")
+    first, there, back = seen["moments"]
+    assert not first["hidden"]
+    assert first["agents"] == [["Front desk", True], ["Billing", False]]
+    assert first["steps"] == ["reason", "billing", "number", "front"]
+    assert (first["current"], first["seen"], first["known"]) == (["reason"], ["reason"], {})
+    assert first["ways"] == 2
+    assert there["agents"] == [["Front desk", True], ["Billing", True]]
+    assert (there["current"], there["seen"]) == (["number"], ["reason", "billing", "number"])
+    assert there["known"] == {"reason": "invoice", "name": "Ann"}
+    assert [moment["agent"] for moment in seen["moments"]] == ["Front desk", "Billing", "Front desk"]
+    assert back["current"] == ["reason"]
+    assert back["known"] == {"number": "42"}
+
+
+@pytest.mark.browser
+async def test_nothing_is_shown_of_an_agent_without_steps(tmp_path: Path) -> None:
+    chromium("axe-core")
+    with running_server(tmp_path, "--profile", "embedded") as server:
+        seen = await seen_at(server.url)
+    assert [moment["hidden"] for moment in seen["moments"]] == [True]
