@@ -3,22 +3,25 @@ the detector takes their speaker for by the words, said at a speaker's pace."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
 from typing import Literal
 
 import numpy as np
 import yaml
+from numpy.typing import NDArray
 
 from voiceagent.telephone.features.answering_machine import AnsweringMachine, MachineVerdict
 from voiceagent.turn_taking.languages import language
 
-Kind = Literal["person", "machine", "screening", "undecided"]
+Kind = Literal["person", "machine", "screening"]
+KINDS: tuple[Kind, ...] = ("person", "machine", "screening")
 FILES = {"tuning": "openings.yaml", "held_out": "openings_held_out.yaml"}
-WORD_FRAMES, WAITS_FRAMES = 17, 60
-"""Frames of 20 ms that a word takes, and that somebody waits who has said all."""
+WORD_FRAMES, BEFORE_BEEP_FRAMES, WAITS_FRAMES = 17, 30, 60
+"""Frames of 20 ms that a word takes, that a machine is silent before its beep, and that somebody waits who has said all."""
 SPEECH, SILENCE = np.ones(320, np.int16), np.zeros(320, np.int16)
+BEEP = np.round(6000 * np.sin(2 * np.pi * 1000 * np.arange(6400) / 16_000)).astype(np.int16).reshape(-1, 320)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +47,32 @@ def openings(part: str) -> list[Opening]:
     return [Opening(code, kind, text) for code, kinds in listed.items() for kind, texts in kinds.items() for text in texts]
 
 
-def told(opening: Opening, languages: Sequence[str] = ()) -> Told:
-    """An opening said word by word, and the silence after it. `languages`: those that may be spoken; its own, unless given."""
-    detector = AnsweringMachine([language(code).phone for code in languages or (opening.language,)])
+def told(opening: Opening, *, beeps: bool = False) -> Told:
+    """An opening said word by word, and what follows: silence, or a machine's beep in it."""
+    detector = AnsweringMachine([language(opening.language).phone])
     words = opening.text.split()
     for number in range(1, len(words) + 1):
         detector.speaks(True)
-        for _ in range(WORD_FRAMES):
-            detector.listen(SPEECH)
+        _hear(detector, SPEECH, WORD_FRAMES)
         detector.says(1, " ".join(words[:number]))
     detector.speaks(False)
     detector.says(1, opening.text)
-    for _ in range(WAITS_FRAMES):
-        detector.listen(SILENCE)
-    return Told(opening, taken_for(detector, 1))
+    if beeps:
+        _hear(detector, SILENCE, BEFORE_BEEP_FRAMES)
+        for frame in BEEP:
+            detector.listen(frame)
+    _hear(detector, SILENCE, WAITS_FRAMES)
+    return Told(opening, taken_for(detector))
 
 
-def taken_for(detector: AnsweringMachine, utterance_id: int) -> Kind:
+def _hear(detector: AnsweringMachine, frame: NDArray[np.int16], frames: int) -> None:
+    for _ in range(frames):
+        detector.listen(frame)
+
+
+def taken_for(detector: AnsweringMachine) -> Kind:
     """The party by the detector's verdict."""
-    if detector.is_screening(utterance_id):
+    if detector.is_service:
         return "screening"
     return "machine" if detector.verdict is MachineVerdict.MACHINE else "person"
 

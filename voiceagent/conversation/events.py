@@ -411,6 +411,8 @@ class Announce(Event, frozen=True):
     """Say this in place of whatever goes on, and go on after it."""
 
     text: str
+    protected: bool = False
+    """True if it is said to its end, whatever the caller says meanwhile."""
 
 
 class PersonRequested(Event, frozen=True):

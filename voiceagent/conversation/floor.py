@@ -154,7 +154,7 @@ def overlap_of(step: Step, words: str, voiced_ms: float, *, silent: bool = False
 def say_announcement(step: Step, event: ev.Announce) -> None:
     """Say the text."""
     take_floor(step)
-    begin_reply(step, NextReply("say", event.text))
+    begin_reply(step, NextReply("say", event.text, protected=event.protected))
 
 
 def say_last_words(step: Step, event: ev.LastWords) -> None:

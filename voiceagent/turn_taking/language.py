@@ -29,6 +29,12 @@ class PhoneWords:
     """Words for one who is spoken of."""
     screens: frozenset[tuple[str, ...]] = frozenset()
     """Words in a row of a service that asks who calls before it puts them through."""
+    callers: frozenset[tuple[str, ...]] = frozenset()
+    """Words for who calls. Beside one of `reasons`, a service says them, unless something is asked or offered."""
+    reasons: frozenset[tuple[str, ...]] = frozenset()
+    """Words for what somebody calls about, or for what follows once such a service knows."""
+    holds: frozenset[tuple[str, ...]] = frozenset()
+    """Words in a row with which such a service then has the caller wait."""
     collect_digits: str = ""
     """The description of the tool `collect_digits` for the language model."""
     collecting: str = ""

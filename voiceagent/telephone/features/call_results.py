@@ -237,6 +237,8 @@ class ResultOf(PhoneFeature):
         }
         if self._screening is not None:
             result["answered_by"] = self._screening.answered_by
+            if self._screening.put_through_to:
+                result["put_through_to"] = self._screening.put_through_to
         if self._detail:
             result["reason_detail"] = self._redactor.mask(self._detail)
         if self._values:

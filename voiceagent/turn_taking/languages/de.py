@@ -203,22 +203,25 @@ GERMAN = Language(
             "rufen wir sie zurück|melden uns bei ihnen|vorübergehend nicht erreichbar|teilnehmer ist|"
             "der gewünschte gesprächspartner|hinterlassen sie ihre|nachricht auf das band|nachricht auf band|"
             "aufs band|auf das band|auf band sprechen|sprechen sie uns aufs|nachricht aufsprechen|"
-            "sprechen sie jetzt|ihre nachricht wurde|name und telefonnummer|namen und ihre telefonnummer"
+            "sprechen sie jetzt|ihre nachricht wurde|name und telefonnummer|namen und ihre telefonnummer|"
+            "sagt uns|wir melden uns|unsere sprechzeiten|mailbox ist voll es"
         ),
         absent=phrase_set(
             "nicht erreichbar|nicht zu erreichen|nicht da|nicht zu hause|nicht ans telefon|nicht entgegennehmen|"
             "nicht persönlich|außerhalb|geschäftszeiten|öffnungszeiten|büro ist geschlossen|melde mich|"
             "rufe zurück|rufe sie zurück|ruf dich zurück|rufe ich zurück|rufen sie zurück|mailbox|voicemail|"
             "eine nachricht|drücken sie|versuchen sie es später|automatisch|sprachnachricht|kann ich ihren anruf|"
-            "können wir ihren anruf|anrufbeantworter"
+            "können wir ihren anruf|anrufbeantworter|betriebsurlaub|bis zum|nicht im haus|in dringenden fällen|"
+            "ihren anruf leider nicht|deinen anruf leider nicht"
         ),
         sure=phrase_set(
             "nach dem ton|nach dem signalton|nach dem signal|nach dem piep|nach dem piepton|nach dem pfeifton|"
             "nach dem tonsignal|anrufbeantworter von|anrufbeantworter der|automatische anrufbeantworter|"
             "die mailbox von|die mobilbox|mailbox der rufnummer|teilnehmer ist|der gewünschte gesprächspartner|"
             "die gewählte rufnummer|dieser anschluss|vorübergehend nicht erreichbar|"
-            "nicht persönlich entgegennehmen|ihren anruf leider nicht|deinen anruf leider nicht|"
-            "hinterlassen sie uns"
+            "nicht persönlich entgegennehmen|hinterlassen sie uns|kein anschluss unter|nicht vergeben|"
+            "alle unsere mitarbeiter|nächste freie mitarbeiter|anruf ist uns wichtig|augenblick geduld|"
+            "nachricht jetzt aufsprechen|drücken sie bitte die|keine weiteren nachrichten"
         ),
         acts=phrase_set(
             "kann ich etwas ausrichten|kann ich was ausrichten|soll ich|kann ich ihnen helfen|"
@@ -228,7 +231,8 @@ GERMAN = Language(
             "ich schaue|ich schau mal|ich frage|ich notiere|ich schreibe|ich nehme gern|ich nehme eine|"
             "ich nehme das|darf ich|dürfte ich|bleiben sie dran|bleiben sie bitte|ich lege sie|"
             "warten sie bitte einen|was kann ich|wie kann ich|ich bin nur|ich verstehe sie nicht|"
-            "ich höre sie nicht|falsch verbunden|ich bin gerade im auto|ich sage bescheid|ich sag bescheid"
+            "ich höre sie nicht|falsch verbunden|ich bin gerade im auto|ich sage bescheid|ich sag bescheid|"
+            "ich bin seine|ich bin ihre"
         ),
         asks=phrase_set(
             "möchten sie|wollen sie|würden sie|möchtest du|willst du|können sie|könnten sie|kannst du|"
@@ -241,8 +245,36 @@ GERMAN = Language(
         ),
         another=word_set("er ihm ihn seinem seinen kollege kollegin chefin"),
         screens=phrase_set(
-            "grund ihres anrufs|grund für ihren anruf|warum sie anrufen|nennen sie ihren namen und den grund|"
-            "anruffilter|nehmen sie ihren namen|sagen sie ihren namen"
+            "grund ihres anrufs|grund ihres anrufes|grund deines anrufs|grund des anrufs|grund für ihren anruf|"
+            "grund für deinen anruf|grund für den anruf|anlass des anrufs|anlass ihres anrufs|zweck ihres anrufs|"
+            "zweck des anrufs|warum sie anrufen|warum du anrufst|weshalb sie anrufen|weshalb du anrufst|"
+            "warum rufen sie an|nennen sie ihren namen|ihren namen und den grund|ihren namen und ihr anliegen|"
+            "ihren namen und ihre firma|namen und anliegen|deinen namen und|deinen namen auf|ihren namen auf|"
+            "nenne deinen namen|nehmen sie ihren namen|sagen sie ihren namen|sagen sie jetzt bitte ihren namen|"
+            "sprechen sie ihren namen|sprechen sie jetzt bitte ihren namen|brauche ich ihren namen|"
+            "geben sie sich zu erkennen|wer sie sind|wer anruft|vor und nachnamen|anruffilter|anrufprüfung|"
+            "anruf wird gefiltert|anruf wird geprüft|anruf wird überprüft|filter für unbekannte|"
+            "digitaler assistent|digitale assistent|digitale assistentin|virtueller assistent|"
+            "virtuelle assistent|virtuelle assistentin|automatischer assistent|automatischen assistenten|"
+            "digitalen assistenten|virtuellen assistenten|künstlicher intelligenz|anruf wird angekündigt|"
+            "anruf wird dann angekündigt|anonyme anrufe werden|nimmt nur anrufe|kopie dieser unterhaltung|"
+            "um durchgestellt zu werden|in welcher angelegenheit|nennen sie ihren namen und den grund|"
+            "nennen sie nach dem ton ihren namen|sagen sie nach dem ton|sagen sie nach dem piepton ihren namen|"
+            "sprechen sie nach dem ton ihren namen"
+        ),
+        callers=phrase_set("name|namen|wer anruft|wer sie sind|wer du bist|sich vorstellen"),
+        reasons=phrase_set(
+            "grund|warum|weshalb|zweck|anlass|anliegen|worum|ton|piepton|signal|verbinden|verbunden|"
+            "durchgestellt|angekündigt|assistent|raute|rautetaste|firma|bleiben sie"
+        ),
+        holds=phrase_set(
+            "danke|vielen dank|okay|gut|alles klar|bitte|bitte warten|bitte warten sie|einen moment|"
+            "einen moment bitte|einen augenblick|moment bitte|bleib dran|bleiben sie dran|bleiben sie am apparat|"
+            "bleiben sie in der leitung|bleiben sie bitte am apparat|bleiben sie bitte in der leitung|"
+            "ich verbinde sie|ich verbinde|sie werden verbunden|versuche sie zu verbinden|"
+            "ich versuche zu verbinden|verbindung wird hergestellt|ob die person verfügbar|"
+            "ob diese person verfügbar|ich frage nach|ihr anruf wird angekündigt|anruf wird jetzt angekündigt|"
+            "ich sehe nach|jetzt"
         ),
         collect_digits=(
             "Lass den Anrufer eine Nummer am Telefon eintippen, zum Beispiel eine Bestellnummer oder eine PIN. Sage "

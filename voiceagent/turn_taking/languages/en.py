@@ -193,7 +193,8 @@ ENGLISH = Language(
             "automated voice|automatic voice|is switched off|when you have finished recording|"
             "to leave a callback number|leave me your name|leave your number|leave your phone number|"
             "leave a detailed message|leave a callback|automated attendant|recorded message|"
-            "message has been recorded|cannot accept any messages|mailbox is full and"
+            "message has been recorded|cannot accept any messages|mailbox is full and|annual leave until|"
+            "you know what to do|email me|send me a text instead|on annual leave until"
         ),
         absent=phrase_set(
             "not available|unavailable|cant come to the phone|can't take your call|cannot take your call|"
@@ -203,7 +204,8 @@ ENGLISH = Language(
             "try again later|call you back as soon as|get back to you as soon as|sorry i missed|voicemail|"
             "voice mail|answering machine|mailbox|forwarded to|i cant come to the phone|"
             "we cant come to the phone|i cannot come to the phone|we cannot come to the phone|"
-            "i cant take your call|we cant take your call|i cannot take your call|we cannot take your call"
+            "i cant take your call|we cant take your call|i cannot take your call|we cannot take your call|"
+            "our hours are|urgent matters please contact"
         ),
         sure=phrase_set(
             "after the tone|after the beep|after the signal|after the bleep|after the pip|at the tone|"
@@ -213,7 +215,11 @@ ENGLISH = Language(
             "person you are calling|person you are trying to reach|person youre trying to reach|"
             "number you have dialled|number you have dialed|number you are calling|the subscriber|"
             "customer you are calling|is switched off|finished recording|leave a callback number|"
-            "you have reached the voicemail|the mailbox of"
+            "you have reached the voicemail|the mailbox of|completed as dialed|completed as dialled|"
+            "call is important to us|next available agent|next available representative|not in service|"
+            "no longer in service|for sales press|for service press|for support press|our menu has changed|"
+            "in the order it was received|customer you are trying to reach|person you have called|"
+            "has not been set up|cannot accept any messages"
         ),
         acts=phrase_set(
             "i can take a|i could take a|i can take your|ill take a|i will take a|i can take down|i can pass|"
@@ -227,7 +233,7 @@ ENGLISH = Language(
             "how can i|how may i|what can i do|happy to help|happy to take|hold on|hang on|just a sec|with me|"
             "im just the|im her|im his|bear with me|real person|not a voicemail|isn't a voicemail|"
             "isnt an answering machine|speak up|can't hear you|cannot hear you|do you hear me|can you hear me|"
-            "wrong number|im driving"
+            "wrong number|im driving|happy to pass|glad to pass|pass something on|im their"
         ),
         asks=phrase_set(
             "would you like|would you care|would you mind|do you want|do you wish|did you want|want to leave|"
@@ -244,10 +250,35 @@ ENGLISH = Language(
         ),
         another=word_set("he hes he'll she shes she'll him her his hers himself herself"),
         screens=phrase_set(
-            "record your name and reason|reason for calling|reason for your call|state your name|say your name|"
-            "screening service|screening the call|screening calls|call assist|call screening|"
-            "get a copy of this conversation|before i try to connect|see if this person is available|"
-            "see if they are available|see if theyre available|why youre calling|why you are calling"
+            "record your name|state your name|say your name|speak your name|say your first and last name|"
+            "say who you are|tell me who you are|tell us who is calling|tell us whos calling|announce yourself|"
+            "identify yourself|identify themselves|introduce yourself|name and reason|name and the reason|"
+            "your name and why|name and purpose|name and the purpose|reason for calling|reason for your call|"
+            "reason for this call|reason for the call|reason youre calling|reason you are calling|"
+            "purpose of your call|purpose of the call|purpose of this call|nature of your call|why youre calling|"
+            "why you are calling|why you called|screening service|screening the call|screening calls|"
+            "screening line|screening assistant|call is being screened|calls are screened|number are screened|"
+            "uses call screening|call screening|call assist|call assistant|smart assistant|virtual assistant|"
+            "digital assistant|automated assistant|assistant is screening|using an assistant|"
+            "assistant for this number|assistant to answer|answering for the user|"
+            "get a copy of this conversation|before i try to connect|before connecting you|"
+            "call will be announced|announce your call|wishes to know who is calling|"
+            "does not accept anonymous calls|does not accept unidentified calls|accepts calls from known|"
+            "prove you are not a robot|what this call is about|what this is about|record your name and reason"
+        ),
+        callers=phrase_set("name|who you are|whos calling|who is calling|yourself"),
+        reasons=phrase_set(
+            "reason|why|purpose|regarding|what its about|connect|connected|announce|announced|put through|tone|"
+            "beep|pound|hash|company|assistant|stay on the line"
+        ),
+        holds=phrase_set(
+            "thanks|thank you|okay|ok|great|got it|perfect|please|please hold|please wait|one moment|"
+            "one moment please|just a moment|stay on the line|hold the line|hold while i|hold while we|"
+            "hold on the line|wait while i|wait while we|connecting you|connecting you now|connecting your call|"
+            "ill try to connect|trying to connect|try to connect you|trying to reach|attempt to connect you|"
+            "try to locate|see if this person is available|see if they are available|see if theyre available|"
+            "ill see if|let them know|call is being announced|your call is being|putting you through|now|i will|"
+            "we will|for a moment"
         ),
         collect_digits=(
             "Ask the caller to key in a number on the telephone, such as an order number or a PIN. Say first what to "

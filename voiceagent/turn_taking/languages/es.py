@@ -189,22 +189,27 @@ SPANISH = Language(
             "después de la señal|después del tono|después del pitido|después de oír la señal|tras la señal|"
             "tras el tono|al oír la señal|al escuchar el tono|deje un mensaje|deje su mensaje|deja un mensaje|"
             "deja tu mensaje|dejar un mensaje|dejar su mensaje|déjame un mensaje|déjanos un mensaje|"
-            "deje su nombre|buzón de voz|contestador|grabe su mensaje|devolveremos la llamada|"
-            "apagado o fuera de cobertura|fuera de cobertura|deje sus datos|deje su número|deje su recado|"
-            "deje un recado|deja un recado|deje aquí su"
+            "deje su nombre|buzón de voz|grabe su mensaje|devolveremos la llamada|apagado o fuera de cobertura|"
+            "fuera de cobertura|deje sus datos|deje su número|deje su recado|deje un recado|deja un recado|"
+            "deje aquí su|ya sabes lo que|escríbame un correo|mándame un mensaje|de viaje hasta|"
+            "déjanos tu mensaje|llamada puede ser grabada"
         ),
         absent=phrase_set(
             "no está disponible|no estoy disponible|no puedo atender|no podemos atender|no puedo contestar|"
             "no puedo ponerme|no estoy en casa|ha llamado a|has llamado a|en este momento no|fuera del horario|"
             "horario de atención|le llamaré|te llamaré|pulse|inténtelo más tarde|devolveré la llamada|buzón|"
             "ahora no puedo atenderte|no puedo atender su llamada|no podemos atender su llamada|"
-            "no puedo atenderte"
+            "no puedo atenderte|nuestro horario|fuera de horario|no podemos tomar su llamada|puede ser grabada|"
+            "se ha comunicado con|sobrecarga en la red|si es urgente|contestador"
         ),
         sure=phrase_set(
             "después de la señal|después del tono|después del pitido|después de oír la señal|tras la señal|"
             "tras el tono|al oír la señal|al escuchar el tono|buzón de voz de|buzón de voz del|este es el buzón|"
             "contestador automático|contestador de|grabe su mensaje|graba tu mensaje|"
-            "apagado o fuera de cobertura|fuera de cobertura|el número marcado|el teléfono al que llama"
+            "apagado o fuera de cobertura|fuera de cobertura|el número marcado|el teléfono al que llama|"
+            "número que ha marcado|todos nuestros agentes|manténgase a la espera|llamada es muy importante|"
+            "pulse uno|pulse dos|pulse 1|pulse 2|marque uno|marque dos|marque 1|marque 2|en breve le atenderemos|"
+            "nuestras oficinas están cerradas|no admite más mensajes|transferida al buzón|sobrecarga en la red"
         ),
         acts=phrase_set(
             "puedo tomar|puedo tomarle|le tomo|puedo apuntar|puedo anotar|lo apunto|lo anoto|puedo decirle|"
@@ -222,8 +227,29 @@ SPANISH = Language(
         ),
         another=word_set("él ella reunido reunida"),
         screens=phrase_set(
-            "motivo de su llamada|motivo de la llamada|diga su nombre|grabe su nombre|filtro de llamadas|"
-            "filtrado de llamadas|servicio de filtrado"
+            "motivo de su llamada|motivo de tu llamada|motivo de la llamada|motivo de la consulta|"
+            "razón de su llamada|razón de tu llamada|razón de la llamada|razón por la que|"
+            "propósito de la llamada|propósito de su llamada|asunto de la llamada|por qué llama|por qué llamas|"
+            "para qué llamas|para qué llama|por qué motivo llama|diga su nombre|di tu nombre|dime tu nombre|"
+            "graba tu nombre|grabas tu nombre|grabe su nombre|indique su nombre|indique quién llama|"
+            "diga quién es|quién eres y|necesito su nombre|identifíquese|anúnciese|preséntese|"
+            "su nombre y empresa|su nombre y el motivo|tu nombre y el motivo|filtro de llamadas|"
+            "filtrado de llamadas|servicio de filtrado|servicio de identificación|llamada está siendo filtrada|"
+            "asistente virtual|asistente digital|asistente automático|asistente está atendiendo|"
+            "anunciaremos su llamada|llamada será anunciada|no admite llamadas anónimas|no es un robot|"
+            "copia de esta conversación"
+        ),
+        callers=phrase_set("nombre|quién llama|quién es|quién eres|cómo te llamas"),
+        reasons=phrase_set(
+            "motivo|razón|propósito|asunto|por qué|para qué|tono|señal|pitido|asistente|anunciar|anunciaremos|"
+            "almohadilla|empresa|conectar|conectarle|pasarle"
+        ),
+        holds=phrase_set(
+            "gracias|muchas gracias|vale|de acuerdo|perfecto|por favor|un momento|un momento por favor|espere|"
+            "espere por favor|espere un momento|no cuelgue|no cuelgue por favor|permanezca en línea|"
+            "permanezca en la línea|manténgase en línea|no se retire|le paso|le conecto|intentaré conectarle|"
+            "intentaremos conectarle|le estoy conectando|estamos conectando su llamada|veré si está disponible|"
+            "esta persona está disponible|voy a ver si|ahora"
         ),
         collect_digits=(
             "Pide a quien llama que marque un número en el teléfono, por ejemplo un número de pedido o un PIN. Di "

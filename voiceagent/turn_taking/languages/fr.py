@@ -170,20 +170,23 @@ FRENCH = Language(
             "laissez moi un message|laissez nous un message|laissez vos coordonnées|laissez votre nom|"
             "messagerie vocale|boîte vocale|nous vous rappellerons|rappellerai dès que|le correspondant que vous|"
             "votre correspondant|laissez vos nom|laissez votre numéro|laissez un petit message|parlez après|"
-            "laisser vos coordonnées|laisser votre nom|laissez votre nom et"
+            "laisser vos coordonnées|laisser votre nom|laissez votre nom et|cabinet est fermé|en congés jusqu'au|"
+            "envoyezmoi plutôt|n'écoute pas mes messages"
         ),
         absent=phrase_set(
             "pas disponible|indisponible|peux pas répondre|pouvons pas répondre|peux pas vous répondre|absent|"
             "absente|vous êtes bien chez|vous êtes bien sur|vous êtes sur|bureaux sont fermés|"
             "horaires d'ouverture|injoignable|je vous rappelle|je te rappelle|je vous rappellerai|tapez|"
             "appuyez sur|rappeler ultérieurement|messagerie|répondeur|ne pouvons pas répondre à votre appel|"
-            "ne peux pas répondre à votre appel"
+            "ne peux pas répondre à votre appel|ouvert du lundi|ouverts du lundi|en cas d'urgence"
         ),
         sure=phrase_set(
             "après le bip|après le signal|après le signal sonore|après la tonalité|après le bip sonore|"
             "répondeur de|répondeur du|messagerie de|messagerie du|messagerie vocale de|messagerie vocale du|"
             "la boîte vocale|le correspondant que vous|votre correspondant|le numéro que vous|"
-            "enregistrez votre message|bureaux sont fermés"
+            "enregistrez votre message|bureaux sont fermés|tous nos conseillers|tapez un|tapez deux|tapez 1|"
+            "tapez 2|patienter quelques|susceptible d'être enregistrée|n'est pas attribué|n'est plus en service|"
+            "la personne que vous appelez"
         ),
         acts=phrase_set(
             "je peux prendre|je prends|je peux noter|je note|je vais noter|je peux lui|je lui dirai|je lui dis|"
@@ -204,8 +207,26 @@ FRENCH = Language(
         ),
         another=word_set("il elle lui"),
         screens=phrase_set(
-            "motif de votre appel|raison de votre appel|dites votre nom|enregistrez votre nom|filtrage d'appels|"
-            "filtrage des appels|service de filtrage"
+            "motif de votre appel|motif de ton appel|motif de l'appel|raison de votre appel|raison de ton appel|"
+            "raison de l'appel|objet de votre appel|objet de l'appel|pourquoi vous appelez|pourquoi appelez vous|"
+            "dites votre nom|dire votre nom|dis moi ton nom|dismoi ton nom|enregistrez votre nom|"
+            "indiquer votre nom|indiquez votre nom|indiquer qui vous êtes|votre nom et votre société|"
+            "votre nom et votre prénom|votre nom et du motif|votre nom et le motif|veuillez vous présenter|"
+            "présentez vous|présentezvous|annoncez vous|annoncezvous|filtrage d'appels|filtrage des appels|"
+            "service de filtrage|appel est filtré|filtre ses appels|assistant virtuel|assistant automatique|"
+            "assistant numérique|assistant vocal|appel va être annoncé|n'accepte que les contacts|"
+            "n'êtes pas un robot|copie de cette conversation"
+        ),
+        callers=phrase_set("nom|qui appelle|qui vous êtes|qui êtesvous"),
+        reasons=phrase_set(
+            "motif|raison|objet|sujet|pourquoi|bip|signal|assistant|dièse|mettre en relation|mis en relation|"
+            "annoncer|annoncé|société|entreprise"
+        ),
+        holds=phrase_set(
+            "merci|d'accord|très bien|parfait|s'il vous plaît|un instant|un instant s'il vous plaît|un moment|"
+            "veuillez patienter|merci de patienter|patientez|ne quittez pas|restez en ligne|"
+            "je vous mets en relation|je vous mets en communication|nous essayons de vous|essayer de vous mettre|"
+            "je vais voir si|cette personne est disponible|votre appel va être|maintenant"
         ),
         collect_digits=(
             "Demande à l'appelant de taper un numéro sur le téléphone, par exemple un numéro de commande ou un code. "

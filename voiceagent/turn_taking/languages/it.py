@@ -183,7 +183,9 @@ ITALIAN = Language(
             "dopo il segnale|dopo il segnale acustico|dopo il bip|dopo il tono|segreteria telefonica di|"
             "segreteria telefonica della|segreteria del numero|il cliente da lei chiamato|"
             "l'utente da lei chiamato|il numero da lei chiamato|non è al momento raggiungibile|"
-            "registri il suo messaggio|registrate il vostro messaggio|uffici sono chiusi|sarete richiamati"
+            "registri il suo messaggio|registrate il vostro messaggio|uffici sono chiusi|sarete richiamati|"
+            "tutti i nostri operatori|chiamata è importante per noi|prema uno|prema due|prema 1|prema 2|"
+            "numero selezionato"
         ),
         acts=phrase_set(
             "posso prendere|prendo nota|posso annotare|posso lasciare detto|posso riferire|riferisco io|gli dico|"
@@ -202,8 +204,21 @@ ITALIAN = Language(
         ),
         another=word_set("lui"),
         screens=phrase_set(
-            "motivo della chiamata|motivo della sua chiamata|dica il suo nome|registri il suo nome|"
-            "filtro chiamate|filtro delle chiamate"
+            "motivo della chiamata|motivo della sua chiamata|motivo della tua chiamata|ragione della chiamata|"
+            "scopo della chiamata|perché chiama|perché stai chiamando|perché sta chiamando|dica il suo nome|"
+            "dì il tuo nome|registri il suo nome|registra il tuo nome|chi sta chiamando|si identifichi|"
+            "si presenti|il suo nome e il motivo|il tuo nome e il motivo|filtro chiamate|filtro delle chiamate|"
+            "chiamata viene filtrata|assistente virtuale|assistente digitale|assistente automatico|"
+            "chiamata verrà annunciata|copia di questa conversazione|non accetta chiamate anonime"
+        ),
+        callers=phrase_set("nome|chi parla|chi chiama"),
+        reasons=phrase_set(
+            "motivo|ragione|scopo|perché|tono|segnale|bip|assistente|collegarla|annunciare|annunciata|cancelletto|azienda"
+        ),
+        holds=phrase_set(
+            "grazie|va bene|d'accordo|per favore|un momento|un attimo|un momento per favore|attenda|"
+            "attenda in linea|resti in linea|rimanga in linea|rimani in linea|la metto in contatto|"
+            "la sto collegando|provo a collegarla|vedo se è disponibile|questa persona è disponibile|ora"
         ),
         collect_digits=(
             "Chiedi a chi chiama di digitare un numero sul telefono, per esempio un numero d'ordine o un PIN. Di' "

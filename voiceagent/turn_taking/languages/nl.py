@@ -180,7 +180,9 @@ DUTCH = Language(
         sure=phrase_set(
             "na de toon|na de piep|na de pieptoon|na het signaal|na de biep|na de bliep|antwoordapparaat van|"
             "voicemail van|de mailbox van|de persoon die u belt|het nummer dat u|spreek een bericht in|"
-            "spreek uw bericht in|spreek je bericht in|kunnen u nu niet te woord|kantoor is gesloten"
+            "spreek uw bericht in|spreek je bericht in|kunnen u nu niet te woord|kantoor is gesloten|"
+            "al onze medewerkers|gesprek is belangrijk voor ons|toets een|toets twee|toets 1|toets 2|"
+            "is niet in gebruik"
         ),
         acts=phrase_set(
             "kan ik een boodschap|kan ik iets doorgeven|kan ik iets aannemen|kan ik u helpen|kan ik je helpen|"
@@ -197,8 +199,20 @@ DUTCH = Language(
         ),
         another=word_set("hij hem haar"),
         screens=phrase_set(
-            "reden van uw oproep|reden van uw telefoontje|reden voor uw telefoontje|waarom u belt|zeg uw naam|"
-            "spreek uw naam in|gesprekken gefilterd|oproepfilter"
+            "reden van uw oproep|reden van uw telefoontje|reden voor uw telefoontje|reden van je telefoontje|"
+            "reden van uw gesprek|reden van het gesprek|waarom u belt|waarom je belt|zeg uw naam|zeg je naam|"
+            "spreek uw naam in|spreek je naam in|noem uw naam|uw naam en de reden|je naam en de reden|"
+            "wie er belt|wie u bent|maak u bekend|stel u voor|gesprekken gefilterd|gesprek wordt gefilterd|"
+            "oproep wordt gefilterd|oproepfilter|virtuele assistent|digitale assistent|automatische assistent|"
+            "gesprek wordt aangekondigd|oproep wordt aangekondigd|kopie van dit gesprek|geen anonieme oproepen"
+        ),
+        callers=phrase_set("naam|wie er belt|wie u bent"),
+        reasons=phrase_set("reden|waarom|doel|toon|piep|signaal|assistent|verbinden|doorverbonden|aangekondigd|hekje|bedrijf"),
+        holds=phrase_set(
+            "dank u|dank u wel|bedankt|oké|goed|alstublieft|een moment|een ogenblik|moment alstublieft|"
+            "een ogenblik geduld|blijf aan de lijn|blijft u aan de lijn|blijf aan de telefoon|ik verbind u|"
+            "ik verbind u door|u wordt doorverbonden|ik probeer u te verbinden|ik kijk of|"
+            "deze persoon beschikbaar is|nu"
         ),
         collect_digits=(
             "Laat de beller een nummer op de telefoon intoetsen, zoals een bestelnummer of een pincode. Zeg eerst wat "

@@ -193,7 +193,9 @@ PORTUGUESE = Language(
             "após o sinal|depois do sinal|após o bip|depois do bip|depois do toque|após o tom|caixa postal de|"
             "caixa postal do|encaminhada para a caixa postal|correio de voz de|correio de voz do|"
             "secretária eletrônica|o número que marcou|o número para o qual|o número chamado|o assinante|"
-            "grave a sua mensagem|grave sua mensagem|está desligado ou|sujeita a cobrança"
+            "grave a sua mensagem|grave sua mensagem|está desligado ou|sujeita a cobrança|"
+            "todos os nossos atendentes|ligação é muito importante|digite um|digite dois|digite 1|digite 2|"
+            "não está em serviço"
         ),
         acts=phrase_set(
             "posso anotar|eu anoto|vou anotar|posso tomar nota|posso dar o recado|dou o recado|eu dou o recado|"
@@ -211,8 +213,23 @@ PORTUGUESE = Language(
         ),
         another=word_set("ele ela dele dela"),
         screens=phrase_set(
-            "motivo da ligação|motivo da sua ligação|motivo da chamada|motivo da sua chamada|diga o seu nome|"
-            "diga seu nome|grave o seu nome|grave seu nome|filtro de chamadas"
+            "motivo da ligação|motivo da sua ligação|motivo da chamada|motivo da sua chamada|"
+            "razão da sua ligação|razão da ligação|assunto da ligação|por que está ligando|porque está a ligar|"
+            "por que você está ligando|diga o seu nome|diga seu nome|grave o seu nome|grave seu nome|"
+            "gravar seu nome|informe seu nome|informe o seu nome|quem está ligando e|identifiquese|"
+            "identifique se|apresentese|seu nome e o motivo|filtro de chamadas|filtro de ligações|"
+            "chamada está sendo filtrada|ligação está sendo filtrada|assistente virtual|assistente digital|"
+            "assistente automático|chamada será anunciada|ligação será anunciada|cópia desta conversa|"
+            "não aceita chamadas anônimas"
+        ),
+        callers=phrase_set("nome|quem fala|quem está ligando"),
+        reasons=phrase_set(
+            "motivo|razão|assunto|por que|sinal|bipe|tom|assistente|conectar|anunciar|anunciada|jogo da velha|empresa"
+        ),
+        holds=phrase_set(
+            "obrigado|obrigada|certo|está bem|por favor|um momento|um instante|um momento por favor|aguarde|"
+            "aguarde por favor|aguarde na linha|permaneça na linha|fique na linha|não desligue|vou transferir|"
+            "estou transferindo|vou tentar conectar|vou ver se|esta pessoa está disponível|agora"
         ),
         collect_digits=(
             "Pede a quem liga que digite um número no telefone, por exemplo um número de pedido ou um PIN. Diz antes o "
