@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from voiceagent.call.cards import CallCards
 from voiceagent.call.scope import CallClock, CallScope, CallTasks
 from voiceagent.call.step_tools import AgentStepTools
 from voiceagent.call.tool_contexts import ToolContexts
@@ -58,7 +59,9 @@ def contexts(toolset: ToolSet) -> tuple[ToolContexts, asyncio.Queue[ev.Event]]:
     scope = CallScope("rtc_1", CallClock(), CallTasks(cast(Any, None)), fed.put_nowait)
     state = machine.start(Rules())
     guards = load_guards(GuardSettings())
-    return ToolContexts(scope, CallTools(toolset), guards, lambda: state, "webrtc", CallOrigin(), dict), fed
+    return ToolContexts(
+        scope, CallTools(toolset), guards, lambda: state, "webrtc", CallOrigin(), dict, CallCards(lambda: state)
+    ), fed
 
 
 async def test_only_a_tool_with_an_effect_ends_or_transfers_the_call(toolset: ToolSet) -> None:

@@ -304,7 +304,7 @@ def collected(script: list[tuple[str, str]], greeting: str, give_up: str) -> Wor
 
 
 @given(collecting_scripts, st.sampled_from(["", "Hello."]), st.sampled_from(["model", "transfer", "done"]))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_no_order_of_events_confirms_a_value_that_was_not_heard_or_hangs(
     script: list[tuple[str, str]], greeting: str, give_up: str
 ) -> None:
@@ -322,6 +322,21 @@ def test_no_order_of_events_confirms_a_value_that_was_not_heard_or_hangs(
     for messages in prompts:
         calls = [call.call_id for message in messages for call in message.tool_calls]
         assert calls == [message.tool_call_id for message in messages if message.role == "tool"]
+
+
+def test_a_card_is_known_by_its_mark_and_collected_again_at_another_server() -> None:
+    pays = ToolRule("external", collect={"card": CollectRule("card", confirm="always")})
+    world = begun(steps={}, tools={"pay": pays})
+    world.say("Let me pay.")
+    world.call_tool("pay")
+    world.generated()
+    world.play_all()
+    assert says(world, "[part 1 of a card]") == "And the rest, please?"
+    assert says(world, "[card ending 4242]") == "the card ending in 4 2 4 2. Is that right?"
+    world.say("Yes.")
+    assert json.loads(world.tools[0].arguments) == {"card": "card ending 4242"}
+    world.feed(ev.HandedOver(world.now_ms))
+    assert not machine.start(world.state.rules, world.state).collecting.known
 
 
 def test_a_call_goes_on_at_another_server_with_what_was_collected() -> None:

@@ -33,6 +33,9 @@ class FedCall:
     def tell_key(self, key: str) -> None:
         self.keys += key
 
+    def hide_card(self, keys: str) -> str:
+        return keys
+
     async def admit(self, event: ev.Event) -> ev.Event:
         return event
 

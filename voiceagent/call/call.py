@@ -15,6 +15,7 @@ from typing import assert_never
 
 from msgspec import Struct, structs
 
+from voiceagent.call.cards import CallCards
 from voiceagent.call.hearing import Hearing, clean, reduce_noise, refusal_of
 from voiceagent.call.judging import Judging
 from voiceagent.call.memory import release_freed_memory
@@ -141,6 +142,7 @@ class Call:
         self._end_reason: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._closing = AsyncExitStack()
         """Frees what was made for the call."""
+        self._cards: CallCards
         self._hearing: Hearing
         self._retrieval: Retrieval
         self._judging: Judging
@@ -185,7 +187,12 @@ class Call:
 
     def tell_key(self, key: str) -> None:
         """Tell the clients which key the caller pressed."""
-        self._send(self._session.key_received(key, time.time()))
+        if not self._cards.is_asked:
+            self._send(self._session.key_received(key, time.time()))
+
+    def hide_card(self, keys: str) -> str:
+        """The keys that the caller pressed, with a mark in place of a card's number."""
+        return self._cards.hide(keys)
 
     def now_ms(self) -> float:
         """The time on the call's clock."""
@@ -271,12 +278,22 @@ class Call:
         self.tasks = tasks
         self._voice = parts.speech.voice(self.state.spoken.code)
         self._retrieval = Retrieval(parts.sources, turn.context_timeout_ms, scope.now_ms, tasks.start, self._post)
-        self._hearing = Hearing(scope, parts.engines.stt, turn, parts.guards.input, self._load, self._retrieval.settle)
+        self._cards = CallCards(lambda: self.state)
+        self._hearing = Hearing(
+            scope, parts.engines.stt, turn, parts.guards.input, self._load, self._retrieval.settle, self._cards
+        )
         if parts.agent.language == AUTO:
             self._hearing.language = self.state.spoken.code
         wording = Wording(self._voice.take_marks, lambda: self._parts.speech.prose(self.state.spoken.code))
         self._contexts = ToolContexts(
-            scope, self._tools, parts.guards, lambda: self.state, self._leg.kind, self._origin, self._client_parameters
+            scope,
+            self._tools,
+            parts.guards,
+            lambda: self.state,
+            self._leg.kind,
+            self._origin,
+            self._client_parameters,
+            self._cards,
         )
         self._thinking = Thinking(
             scope, parts.engines.llm, self._tools, parts.guards, turn.tool_timeout_s, self._contexts, wording
@@ -472,7 +489,7 @@ class Call:
             return structs.replace(event, wish=structs.replace(event.wish, input=tuple(given)))
         if not isinstance(event, ev.TextReceived):
             return event
-        admitted = await admit(self._parts.guards.input, event.text)
+        admitted = await admit(self._parts.guards.input, self._cards.hide(event.text))
         refusal = refusal_of(admitted)
         context = await self._retrieval.find(admitted.text) if refusal is None else ()
         return ev.TextReceived(self._clock.now_ms(), admitted.text, refusal, context, event.key)
@@ -481,7 +498,8 @@ class Call:
         """A message of the caller's that a client adds passes the input guard, too."""
         if message.role != "user":
             return message
-        return structs.replace(message, content=(await admit(self._parts.guards.input, message.content)).text)
+        content = self._cards.hide(message.content)
+        return structs.replace(message, content=(await admit(self._parts.guards.input, content)).text)
 
     def _send(self, events: Iterable[dict[str, object]]) -> None:
         for event in events:

@@ -21,6 +21,7 @@ from voiceagent.audio.format import FRAME_MS, HEARD_FRAME_SAMPLES
 from voiceagent.audio.levels import Limiter
 from voiceagent.audio.prosody import prosody_of
 from voiceagent.audio.wordlike import LEAD_MS, MAX_SOUND_SAMPLES, words_chance
+from voiceagent.call.cards import CallCards
 from voiceagent.call.scope import CallScope
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
@@ -82,9 +83,11 @@ class Hearing:
         checks: Checks,
         load: Callable[[], float] = lambda: 0.0,
         settle: Callable[[int, str], Awaitable[None]] | None = None,
+        cards: CallCards | None = None,
     ) -> None:
-        """`load` gives the engines' load, 0 to 1. `settle` is awaited before an utterance's final words are posted. Raises
-        ModelError when the VAD's model cannot be loaded."""
+        """`load` gives the engines' load, 0 to 1. `settle` is awaited before an utterance's final words are posted. `cards` takes
+        the numbers of cards out of them. Raises ModelError when the VAD's model cannot be loaded."""
+        self._cards = cards
         self.language = ""
         """The call's language, if it may change during a call; else empty."""
         self._heard = ""
@@ -286,7 +289,9 @@ class Hearing:
             partial = await transcriber.partial(urgent=urgent)
         except EngineError:
             partial = None
-        readable = await self._checks.partial_input(partial.stable, partial.unstable) if partial is not None else ("", "")
+        hide = self._cards.hide_partial if self._cards is not None else str
+        known = (hide(partial.stable), hide(partial.unstable)) if partial is not None else ("", "")
+        readable = await self._checks.partial_input(*known) if partial is not None else known
         if utterance_id == self._utterance_id:
             self._decoding = False
             if partial is not None:
@@ -388,6 +393,8 @@ class Hearing:
                 self._heard = language if text and language else self._heard
         if utterance_id == self._utterance_id:
             self._wordless = not text
+        if self._cards is not None:
+            text = self._cards.hide(text)
         admitted = await admit(self._checks, text)
         refusal = refusal_of(admitted)
         if self._settle is not None and refusal is None:

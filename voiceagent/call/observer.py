@@ -93,6 +93,10 @@ class RunningCall(Protocol):
         """Tell the clients which key the caller pressed."""
         ...
 
+    def hide_card(self, keys: str) -> str:
+        """The keys that the caller pressed, with a mark in place of a card's number."""
+        ...
+
     async def admit(self, event: Event) -> Event:
         """The event as the input guard lets it through, with what documents say about it."""
         ...

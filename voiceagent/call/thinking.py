@@ -298,6 +298,7 @@ class Thinking:
 
     async def _tool_output(self, call_id: str, name: str, arguments: str, context: CallContext[object]) -> tuple[str, bool]:
         """Returns a tool's answer to the model, and true when it succeeded."""
-        outcome = await self._tools.run(call_id, name, arguments, self._tool_timeout_s, context)
+        cards = self._contexts.cards
+        outcome = await self._tools.run(call_id, name, cards.reveal(arguments), self._tool_timeout_s, context)
         self._contexts.ended(name, outcome.orders if name in self._tools.agents.names else {})
-        return self._wording.take_marks(outcome.output), outcome.ok
+        return self._wording.take_marks(cards.hide_known(outcome.output)), outcome.ok

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from voiceagent.call.cards import CallCards
 from voiceagent.call.scope import CallScope
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.state import State
@@ -38,8 +39,11 @@ class ToolContexts:
         leg: str,
         origin: CallOrigin,
         client_parameters: Callable[[], Mapping[str, object]],
+        cards: CallCards,
     ) -> None:
         """`state` returns the turn engine's, and `client_parameters` what the client says of itself by now."""
+        self.cards = cards
+        """Their numbers are given to tools, and taken out of what tools say and keep."""
         self._scope = scope
         self._tools = tools
         self._guards = guards
@@ -90,7 +94,7 @@ class ToolContexts:
             log.warning("call %s: what its tools keep has over %d bytes and is not logged", self._scope.call_id, MAX_STATE_BYTES)
         elif written != self._written:
             self._written = written
-            self._scope.post(ev.CallStateKept(self._scope.now_ms(), written.decode()))
+            self._scope.post(ev.CallStateKept(self._scope.now_ms(), self.cards.hide_known(written.decode())))
         if orders and not self._has_effect(name):
             log.warning("call %s: %s", self._scope.call_id, NO_EFFECT)
             return
@@ -146,7 +150,8 @@ class _Requests:
         self._has_effect = has_effect
 
     def say(self, text: str) -> None:
-        self._contexts.say(ev.ProgressMade(self._contexts.now_ms(), *self._run, text, self._speculative_id))
+        line = self._contexts.cards.hide_known(text)
+        self._contexts.say(ev.ProgressMade(self._contexts.now_ms(), *self._run, line, self._speculative_id))
 
     def transfer(self, to: str) -> None:
         self._require_effect()

@@ -264,6 +264,9 @@ class ValueCollected(Notice, frozen=True):
     stage: ValueStage
     value: str = ""
     """Empty: none is known."""
+    kind: str = ""
+    most_keys: int = 0
+    """Most keys by which it may be keyed in at a telephone; 0: it cannot be."""
 
 
 class CallerStarted(Notice, frozen=True):

@@ -16,8 +16,8 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import steps
 from voiceagent.conversation.history import ToolCall, read_arguments
 from voiceagent.conversation.reply import Reply
-from voiceagent.conversation.rules import TRANSFER, CollectRule
-from voiceagent.conversation.state import Collecting, Step, ValueTask
+from voiceagent.conversation.rules import TRANSFER, CollectRule, Rules
+from voiceagent.conversation.state import Collecting, State, Step, StepProgress, ValueTask
 from voiceagent.turn_taking.language import ValueWords
 from voiceagent.turn_taking.patience import ExpectedValue, Progress
 from voiceagent.turn_taking.request import agrees
@@ -26,12 +26,16 @@ from voiceagent.values.kinds import kind
 
 KEPT = frozenset({"phone", "email", "name", "address", "date_of_birth"})
 """Kinds that stay the same through a call: a tool's parameter of another kind is asked for again at the tool's next call."""
-TOLD_UNASKED = frozenset({"phone", "email", "date", "time", "date_of_birth", "digits", "money", "choice"})
+TOLD_UNASKED = frozenset({"phone", "email", "date", "time", "date_of_birth", "digits", "money", "choice", "card"})
 """Kinds that are recognised in words that answer no question for them. Anything may be a name."""
 OPEN_ENDED = frozenset({"phone", "name", "address", "money"})
 """Kinds of which more may follow what is one already."""
-OF_DIGITS = frozenset({"phone", "digits", "money", "date_of_birth", "time"})
+KEYED = {"phone": 15, "digits": 32, "card": 19, "date_of_birth": 8}
+"""Most keys by which a value may be keyed in at a telephone."""
+OF_DIGITS = frozenset({"phone", "digits", "money", "card", "date_of_birth", "time"})
 """Kinds that are said in digits or number words."""
+CARD = "card"
+"""The kind whose values the engine knows by marks alone."""
 GIST_SHARE = 0.7
 """The share of a value that was read back which the caller must have heard before a yes counts."""
 
@@ -110,6 +114,36 @@ def _going_on(step: Step) -> ValueTask | None:
     """The task that is going on, if it still is."""
     task = step.state.collecting.task
     return task if task is not None and task.name == _next_name(step) else None
+
+
+def card_task(state: State) -> ValueTask | None:
+    """The task that is going on, if it collects a card."""
+    step = Step(state, 0.0)
+    task = _going_on(step)
+    return task if task is not None and _rule_of(step, task.name).kind == CARD else None
+
+
+def collects_cards(rules: Rules) -> bool:
+    """Returns whether a card is ever collected."""
+    return bool(_cards(rules)) or any(map(collects_cards, rules.agents.values()))
+
+
+def _cards(rules: Rules) -> set[str]:
+    """The names of the values that are cards."""
+    found = {name for rule in rules.steps.values() for name, one in rule.collect.items() if one.kind == CARD}
+    return found | {
+        f"{tool}.{name}" for tool, rule in rules.tools.items() for name, one in rule.collect.items() if one.kind == CARD
+    }
+
+
+def left(rules: Rules, collecting: Collecting, flow: StepProgress) -> tuple[Collecting, StepProgress]:
+    """The values that another server has left. It has kept the numbers of cards to itself, so they are collected again."""
+    cards, task = _cards(rules), collecting.task
+    if task is not None and task.name in cards:
+        task = ValueTask(task.name, tries=task.tries)
+    known = {name: value for name, value in collecting.known.items() if name not in cards}
+    values = {name: value for name, value in flow.values.items() if name not in cards}
+    return replace(collecting, before=None, task=task, known=known), replace(flow, values=values)
 
 
 # --- tools that need values -------------------------------------------------------------------------------------------
@@ -375,4 +409,8 @@ def _words(step: Step) -> ValueWords:
 
 
 def _tell(step: Step, task: ValueTask, stage: act.ValueStage) -> None:
-    step.do(act.ValueCollected(task.name, stage, task.value))
+    rule = _rule_of(step, task.name)
+    length = rule.options.get("length")
+    most = length if isinstance(length, int) else KEYED.get(rule.kind, 0)
+    most = 1 if rule.kind == "yes_no" and rule.options.get("keys") else most
+    step.do(act.ValueCollected(task.name, stage, task.value, rule.kind, most))

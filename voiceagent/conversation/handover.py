@@ -7,6 +7,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
+from voiceagent.conversation import collecting
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.caller_words import note_wish
 from voiceagent.conversation.floor import take_floor
@@ -56,6 +57,7 @@ def going_on(rules: Rules, left: State) -> State:
         rules = replace(rules_of_agent(rules, left.flow.agent), instructions=left.rules.instructions)
     elif flow.agent:  # the files of this server know it no more
         flow = StepProgress(values=flow.values)
+    collected, flow = collecting.left(rules, left.collecting, flow)
     turn, replies = left.caller_turn, left.replies
     has_words = bool(turn.unanswered)
     prompts = language(left.spoken.code).prompts.with_texts(rules.prompts)
@@ -98,7 +100,7 @@ def going_on(rules: Rules, left: State) -> State:
         late=LateResults(owed=(*left.late.owed, *unknown)),
         connection=Connection(lost_ms=0.0),
         flow=flow,
-        collecting=replace(left.collecting, before=None),
+        collecting=collected,
         kept=left.kept,
     )
 

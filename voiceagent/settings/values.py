@@ -14,7 +14,7 @@ from voiceagent.json_types import JsonObject
 from voiceagent.settings_file import did_you_mean
 from voiceagent.values.kinds import KINDS
 
-READ_BACK = frozenset({"phone", "email", "date_of_birth"})
+READ_BACK = frozenset({"phone", "email", "card", "date_of_birth"})
 """Kinds that are always read back, unless the settings say otherwise."""
 MAX_COLLECTED = 32
 _PARAMETER = re.compile(r"([\w-]{1,64})\.(\w{1,64})")

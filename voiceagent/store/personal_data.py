@@ -101,8 +101,18 @@ class Redactor:
     def note_tool(self, name: str, arguments: str) -> None:
         """A tool of the call was called."""
         for value, kind in self._data.values(name, arguments):
-            self._known[value] = re.compile(rf"(?<!\w){re.escape(value)}(?!\w)", re.IGNORECASE), f"[{kind}]"
+            self._know(value, kind)
+
+    def _know(self, value: str, kind: str) -> None:
+        self._known[value] = re.compile(rf"(?<!\w){re.escape(value)}(?!\w)", re.IGNORECASE), f"[{kind}]"
         self._known = dict(sorted(self._known.items(), key=lambda item: -len(item[0])))
+
+    def note_value(self, kind: str, value: str) -> None:
+        """The agent has collected a value."""
+        if kind in self._data.kinds and len(value) >= MIN_VALUE_CHARACTERS:
+            self._know(value, kind)
+            if kind == "name":
+                self._know(", ".join(value.split()[-1].upper()), kind)  # as it is read back
 
     def mask(self, text: str) -> str:
         """The text without personal data."""

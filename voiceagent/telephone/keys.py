@@ -88,6 +88,8 @@ class PressedKeys:
         """`emit` takes client events that belong together."""
         self.on_press: Callable[[str], None] = lambda key: None
         """Called with each key."""
+        self.hide: Callable[[str], str] = str
+        """Takes out of a number what nobody may read."""
         self._commands: dict[str, Callable[[], None]] = {}
         self._emit = emit
         self._keypad = Keypad()
@@ -136,7 +138,7 @@ class PressedKeys:
     def _typed(self, number: str, *, is_asked: bool) -> tuple[ClientEvent, ...]:
         if number in self._commands and not is_asked:
             return (self._commands[number],)
-        return (message(number), ANSWER) if number else ()
+        return (message(self.hide(number)), ANSWER) if number else ()
 
 
 def message(text: str) -> str:

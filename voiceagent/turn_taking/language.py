@@ -87,6 +87,8 @@ class ValueWords:
     """Before a question that is asked again, because the answer was no such value or not right."""
     thanks: str = ""
     """Before the question for the next value."""
+    card: str = ""
+    """A card that is read back; `{digits}` stands for its last ones."""
 
 
 @dataclass(frozen=True, slots=True)

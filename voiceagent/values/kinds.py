@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from voiceagent.values.calendar_kinds import BirthKind, DateKind, TimeKind
+from voiceagent.values.card_kind import CardKind
 from voiceagent.values.digit_kinds import DigitsKind, MoneyKind, PhoneKind
 from voiceagent.values.kind import Kind
 from voiceagent.values.text_kinds import AddressKind, EmailKind
@@ -22,6 +23,7 @@ _ALL: tuple[Kind, ...] = (
     MoneyKind(),
     ChoiceKind(),
     YesNoKind(),
+    CardKind(),
 )
 KINDS: Mapping[str, Kind] = {one.name: one for one in _ALL}
 

@@ -107,14 +107,19 @@ def _choices(frame: Frame) -> dict[str, list[str]]:
     return {str(name): [] for name in given} if isinstance(given, list | tuple) else {}
 
 
+KEYS = {"1": "yes", "2": "no"}
+
+
 class YesNoKind:
-    """A yes or a no."""
+    """A yes or a no. With `options.keys` also by the keys 1 and 2."""
 
     name = "yes_no"
 
     def hear(self, said: str, so_far: str, frame: Frame) -> HeardValue:
         """See `Kind`."""
         language, words = frame.words, bare_words(said)
+        if frame.options.get("keys") and said.strip() in KEYS:
+            return HeardValue(KEYS[said.strip()], about_it=True)
         refuses = [word for word in words[:3] if word in language.no]
         if agrees(said, language):
             return HeardValue("yes", about_it=True)

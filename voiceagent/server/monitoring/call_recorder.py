@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from voiceagent.call.observer import CallObserver
-from voiceagent.conversation.actions import Action, End, Failure, ReplyStarted, ToolEnded, ToolStarted
+from voiceagent.conversation.actions import Action, End, Failure, ReplyStarted, ToolEnded, ToolStarted, ValueCollected
 from voiceagent.conversation.events import Event
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.spans import TurnReport
@@ -182,6 +182,8 @@ class CallRecorder(CallObserver):
         match action:
             case ToolStarted(name=name, arguments=arguments) if self._redactor is not None:
                 self._redactor.note_tool(name, arguments)
+            case ValueCollected(value=value, kind=kind) if self._redactor is not None and value:
+                self._redactor.note_value(kind, value)
             case ToolEnded(call_id=call_id, name=name, ok=ok) if len(self._summary.tools) < MAX_NOTED:
                 self._summary.tools.append(RecordedTool(name, ok, took_ms.get(call_id, 0.0)))
             case Failure(code) if len(self._summary.failures) < MAX_NOTED:

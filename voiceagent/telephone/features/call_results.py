@@ -211,8 +211,9 @@ class ResultOf(PhoneFeature):
                 case act.ToolStarted(name=name, arguments=arguments) if len(self._tools) < MAX_LINES:
                     self._tools.append(name)
                     self._redactor.note_tool(name, arguments)
-                case act.ValueCollected(name, "confirmed", value) if len(self._values) < MAX_LINES:
+                case act.ValueCollected(name, "confirmed", value, kind) if len(self._values) < MAX_LINES:
                     self._values[name] = value
+                    self._redactor.note_value(kind, value)
                 case act.CallerFinal(text=text):
                     self._say("caller", text)
                 case act.ReplyEnded(heard=heard):

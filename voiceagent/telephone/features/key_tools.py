@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from voiceagent.call.observer import RunningCall
+from voiceagent.conversation.actions import Action, ReplyStarted, ValueCollected
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.settings.agent import AgentConfig
@@ -22,6 +23,8 @@ COLLECT_DIGITS, PRESS_KEYS = "collect_digits", "press_keys"
 PATTERN = "^[0-9*#w]{1,32}$"
 SHORTEST_S, LONGEST_S = 0.5, 30.0
 """Limits of the pause that ends a number: nobody keys faster, and nobody waits longer."""
+VALUE_PAUSE_S = 4.0
+"""The pause that ends a value: cards are read off in groups."""
 PARAMETERS = {
     "type": "object",
     "properties": {
@@ -41,6 +44,8 @@ class DigitsFeature(PhoneFeature):
     def __init__(self, leg: PhoneLeg, agent: AgentConfig) -> None:
         self._leg = leg
         self._agent = agent
+        self._asked: KeyRule | None = None
+        """The rule for the value that is being collected."""
 
     def tools(self) -> Sequence[Tool]:
         """The tool `collect_digits`."""
@@ -50,6 +55,15 @@ class DigitsFeature(PhoneFeature):
     def begin(self, call: RunningCall) -> None:
         """Tell of keys from now on."""
         self._leg.client.keys.on_press = call.tell_key
+        self._leg.client.keys.hide = call.hide_card
+
+    def carry_out(self, action: Action) -> None:
+        """Each number that is asked for ends by a rule of its own while a value is collected that may be keyed in."""
+        if isinstance(action, ValueCollected):
+            is_asked = action.most_keys and action.stage in ("collecting", "heard")
+            self._asked = KeyRule(max_keys=action.most_keys, pause_s=VALUE_PAUSE_S) if is_asked else None
+        if isinstance(action, ValueCollected | ReplyStarted) and self._asked is not None:
+            self._leg.collect_keys(self._asked)
 
 
 class PressingFeature(PhoneFeature):

@@ -355,10 +355,12 @@ GERMAN = Language(
             "money": "Wie hoch ist der Betrag?",
             "choice": "Was davon möchten Sie?",
             "yes_no": "Ja oder nein?",
+            "card": "Wie ist die Kartennummer?",
         },
         read_back="{value}. Ist das richtig?",
         rest="Und wie geht es weiter?",
         again="Entschuldigung, bitte noch einmal.",
         thanks="Danke.",
+        card="die Karte mit den letzten Ziffern {digits}",
     ),
 )

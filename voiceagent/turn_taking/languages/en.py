@@ -350,10 +350,12 @@ ENGLISH = Language(
             "money": "What is the amount?",
             "choice": "Which one would you like?",
             "yes_no": "Yes or no?",
+            "card": "What is the card number?",
         },
         read_back="{value}. Is that right?",
         rest="And the rest, please?",
         again="Sorry, once more, please.",
         thanks="Thank you.",
+        card="the card ending in {digits}",
     ),
 )

@@ -316,10 +316,12 @@ SPANISH = Language(
             "money": "¿Cuál es el importe?",
             "choice": "¿Cuál prefiere?",
             "yes_no": "¿Sí o no?",
+            "card": "¿Cuál es el número de la tarjeta?",
         },
         read_back="{value}. ¿Es correcto?",
         rest="¿Y el resto, por favor?",
         again="Perdone, otra vez, por favor.",
         thanks="Gracias.",
+        card="la tarjeta terminada en {digits}",
     ),
 )

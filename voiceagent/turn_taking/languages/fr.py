@@ -296,10 +296,12 @@ FRENCH = Language(
             "money": "Quel est le montant ?",
             "choice": "Lequel souhaitez-vous ?",
             "yes_no": "Oui ou non ?",
+            "card": "Quel est le numéro de la carte ?",
         },
         read_back="{value}. C'est bien cela ?",
         rest="Et la suite, s'il vous plaît ?",
         again="Pardon, encore une fois, s'il vous plaît.",
         thanks="Merci.",
+        card="la carte qui se termine par {digits}",
     ),
 )

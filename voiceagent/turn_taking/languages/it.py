@@ -285,10 +285,12 @@ ITALIAN = Language(
             "money": "Qual è l'importo?",
             "choice": "Quale preferisce?",
             "yes_no": "Sì o no?",
+            "card": "Qual è il numero della carta?",
         },
         read_back="{value}. È giusto?",
         rest="E il resto, per favore?",
         again="Mi scusi, ancora una volta, per favore.",
         thanks="Grazie.",
+        card="la carta che finisce con {digits}",
     ),
 )

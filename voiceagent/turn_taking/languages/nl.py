@@ -277,10 +277,12 @@ DUTCH = Language(
             "money": "Wat is het bedrag?",
             "choice": "Welke wilt u?",
             "yes_no": "Ja of nee?",
+            "card": "Wat is het kaartnummer?",
         },
         read_back="{value}. Klopt dat?",
         rest="En de rest, alstublieft?",
         again="Sorry, nog een keer alstublieft.",
         thanks="Dank u.",
+        card="de kaart die eindigt op {digits}",
     ),
 )

@@ -291,10 +291,12 @@ PORTUGUESE = Language(
             "money": "Qual é o valor?",
             "choice": "Qual prefere?",
             "yes_no": "Sim ou não?",
+            "card": "Qual é o número do cartão?",
         },
         read_back="{value}. Está certo?",
         rest="E o resto, por favor?",
         again="Desculpe, mais uma vez, por favor.",
         thanks="Obrigado.",
+        card="o cartão que termina em {digits}",
     ),
 )
