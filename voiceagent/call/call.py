@@ -48,6 +48,7 @@ from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.client_mcp import Approval, ClientMcpServer
 from voiceagent.tts.spoken_voice import SpokenVoice
 from voiceagent.turn_judges.judge import TurnJudge
+from voiceagent.turn_taking.languages import language
 from voiceagent.turn_taking.spoken_language import AUTO
 
 log = logging.getLogger(__name__)
@@ -296,7 +297,14 @@ class Call:
             self._cards,
         )
         self._thinking = Thinking(
-            scope, parts.engines.llm, self._tools, parts.guards, turn.tool_timeout_s, self._contexts, wording
+            scope,
+            parts.engines.llm,
+            self._tools,
+            parts.guards,
+            turn.tool_timeout_s,
+            self._contexts,
+            wording,
+            self._speak_ahead,
         )
         self._closing.push_async_callback(self._thinking.close)
         self._judging = Judging(
@@ -338,6 +346,16 @@ class Call:
         if self._left is not None:
             got = self._session.audio_got(self._resume_after)
             self._post(ev.ConnectionResumed(scope.now_ms(), got and ev.HeardUntil(*got)))
+
+    def _speak_ahead(self, reply_id: int, text: str, last: bool) -> None:
+        """Begin to synthesise the reply's next clause while a guard is asked about this text, if the caller waits for it. Nothing
+        of it is sent unless the turn engine has it spoken."""
+        reply = self.state.reply
+        if reply is None or reply.reply_id != reply_id or reply.text_only or not all(clause.over for clause in reply.clauses):
+            return
+        _, pieces = reply.with_text(text, language(self.state.spoken.code), final=last)
+        if pieces:
+            self._speaking.prepare(reply_id, pieces[0])
 
     def _client_parameters(self) -> Mapping[str, object]:
         tracing = self._session.settings.current.tracing

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 import numpy as np
@@ -20,7 +21,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.errors import EngineError
 from voiceagent.media.playout import Playout, Position
-from voiceagent.tts.engine import TtsEngine
+from voiceagent.tts.engine import SpeechChunk, TtsEngine
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +36,34 @@ KEPT_MS = 5.0
 
 LEDGER_FRAMES = 1500
 """The last 30 s."""
+
+
+class _Prepared:
+    """A clause that is synthesised before it is known whether it may be spoken."""
+
+    def __init__(self, reply_id: int, text: str, engine: TtsEngine) -> None:
+        self.clause = (reply_id, text)
+        self.rate_hz = engine.sample_rate_hz
+        self._synthesised = engine.synthesise(text)
+        self._chunks: asyncio.Queue[SpeechChunk | Exception | None] = asyncio.Queue()
+
+    async def synthesise(self) -> None:
+        """Keep the clause's chunks: it is short."""
+        end = None
+        try:
+            async with aclosing(self._synthesised) as chunks:
+                async for chunk in chunks:
+                    self._chunks.put_nowait(chunk)
+        except Exception as error:  # noqa: BLE001 - whoever speaks the clause raises it
+            end = error
+        self._chunks.put_nowait(end)
+
+    async def chunks(self) -> AsyncGenerator[SpeechChunk, None]:
+        """The chunks, as `TtsEngine.synthesise` gives them."""
+        while (found := await self._chunks.get()) is not None:
+            if isinstance(found, Exception):
+                raise found
+            yield found
 
 
 class Speaking:
@@ -55,6 +84,7 @@ class Speaking:
         self._ledger: deque[tuple[float, Position]] = deque(maxlen=LEDGER_FRAMES)
         """The positions that were sent, with the times on the call's clock."""
         self._cue: asyncio.Task[None] | None = None
+        self._prepared: tuple[_Prepared, asyncio.Task[None]] | None = None
         self._left = asyncio.Event()
         """Set when audio has left the queue."""
         playout.on_sent = self._sent
@@ -80,6 +110,21 @@ class Speaking:
         while self._ledger and self._ledger[-1][1] > position:
             self._ledger.pop()
         return ev.HeardUntil(*self._playout.rewind(position))
+
+    def prepare(self, reply_id: int, text: str) -> None:
+        """Begin to synthesise a clause of the reply. It is dropped unless it is the next that is spoken."""
+        self._take_prepared(-1, "")
+        prepared = _Prepared(reply_id, text, self._engine)
+        self._prepared = prepared, self._tasks.start(owner(reply_id), prepared.synthesise())
+
+    def _take_prepared(self, reply_id: int, text: str) -> _Prepared | None:
+        if self._prepared is None:
+            return None
+        (prepared, task), self._prepared = self._prepared, None
+        if prepared.clause == (reply_id, text) and not task.cancelled():
+            return prepared
+        task.cancel()
+        return None
 
     def speak(self, action: act.Speak) -> None:
         """Synthesise a clause after the reply's earlier ones."""
@@ -139,11 +184,13 @@ class Speaking:
                 self._post(ev.ClauseFailed(self._clock.now_ms(), action.reply_id, action.clause, FAILED))
 
     async def _synthesise(self, action: act.Speak) -> None:
-        rate_hz = self._engine.sample_rate_hz
+        prepared = self._take_prepared(action.reply_id, action.text)
+        rate_hz = self._engine.sample_rate_hz if prepared is None else prepared.rate_hz
         resampler, stretcher = StreamResampler(rate_hz, PLAYED_HZ), TimeStretcher(PLAYED_HZ, self.speed)
         spoken = _Spoken(rate_hz, MAX_TRIMMED_MS if action.clause == 0 else 0.0, self.speed)
         await self._room()
-        async with aclosing(self._engine.synthesise(action.text)) as chunks:
+        synthesised = self._engine.synthesise(action.text) if prepared is None else prepared.chunks()
+        async with aclosing(synthesised) as chunks:
             async for chunk in chunks:
                 spoken.words.extend(chunk.words)
                 pcm = stretcher.process(resampler.process(spoken.trimmed(chunk.pcm)))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 
 from voiceagent.call.scope import CallScope
 from voiceagent.call.tool_contexts import ToolContexts
@@ -19,6 +20,7 @@ from voiceagent.errors import EngineError
 from voiceagent.guard.checks import Guards
 from voiceagent.guard.window import OutputWindow, WindowCheck
 from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine, Lull, Thought, TokenCount, Urgency, forced_call, written
+from voiceagent.task_owner import running
 from voiceagent.text_normalization.prose import Prose
 from voiceagent.tools.call_context import CallContext
 from voiceagent.tools.call_tools import CallTools
@@ -29,6 +31,8 @@ _WORD = re.compile(r"\s*\S+")
 PREFILL = "prefill"
 SUMMARISING = "summarising"
 MAX_SUMMARY_CHARACTERS = 1500
+MOST_READ_AHEAD = 256
+"""The most pieces of a generation that wait for a guard's plugins."""
 EFFECTS = "tools with effects"
 FAILED = "The language model failed; the server's log says why."
 """The message for the client. It names no addresses and quotes no other server."""
@@ -61,6 +65,51 @@ class Wording:
 
 
 AS_WRITTEN = Wording()
+
+
+def _speak_nothing(reply_id: int, text: str, last: bool) -> None:
+    """Begins nothing ahead."""
+
+
+class _Pieces:
+    """The pieces of a generation. While a guard's plugins are asked, they are read ahead, so that all the text that has come
+    meanwhile is asked about at once."""
+
+    def __init__(self, stream: AsyncGenerator[Generated, None]) -> None:
+        self._stream = stream
+        self._waiting: asyncio.Queue[Generated | Exception | None] | None = None
+
+    @property
+    def more(self) -> bool:
+        """True if another piece, or the end, is here already."""
+        return self._waiting is not None and not self._waiting.empty()
+
+    async def __aiter__(self) -> AsyncIterator[Generated]:
+        if self._waiting is None:
+            async for piece in self._stream:
+                yield piece
+            return
+        while (found := await self._waiting.get()) is not None:
+            if isinstance(found, Exception):
+                raise found
+            yield found
+
+    @asynccontextmanager
+    async def read_ahead(self) -> AsyncIterator[None]:
+        """Read the stream beside the body."""
+        waiting: asyncio.Queue[Generated | Exception | None] = asyncio.Queue(MOST_READ_AHEAD)
+        self._waiting = waiting
+        async with running(self._read(waiting), "pieces"):
+            yield
+
+    async def _read(self, waiting: asyncio.Queue[Generated | Exception | None]) -> None:
+        end = None
+        try:
+            async for piece in self._stream:
+                await waiting.put(piece)
+        except Exception as error:  # noqa: BLE001 - whoever takes the pieces raises it
+            end = error
+        await waiting.put(end)
 
 
 @dataclass(slots=True)
@@ -106,7 +155,9 @@ class Thinking:
         tool_timeout_s: float,
         contexts: ToolContexts,
         wording: Wording = AS_WRITTEN,
+        speak_ahead: Callable[[int, str, bool], object] = _speak_nothing,
     ) -> None:
+        """`speak_ahead` is told a reply's text about which a guard's plugins are asked, and true if no text follows it."""
         self._call_id = scope.call_id
         self._engine = engine
         self.session = engine.open(scope.call_id)
@@ -119,6 +170,7 @@ class Thinking:
         self._engine_used = scope.engine_used
         self._wording = wording
         self._contexts = contexts
+        self._speak_ahead = speak_ahead
         self._turn = asyncio.Lock()
         self._window_of = -1
         self._window: OutputWindow
@@ -138,7 +190,8 @@ class Thinking:
     async def _generate(self, action: act.Generate) -> None:
         reply_id = action.reply_id
         if reply_id != self._window_of:
-            self._window_of, self._window = reply_id, OutputWindow(self._guards.output, self._guards.window_tokens)
+            asked = partial(self._speak_ahead, reply_id)
+            self._window_of, self._window = reply_id, OutputWindow(self._guards.output, self._guards.window_tokens, asked)
         rules = action.rules or ReplyRules()
         made = _Generation(reply_id, self._wording.new_prose(), self._window, rules.max_tokens, rules.must_call)
         schemas = self._tools.schemas(rules.client_tools) if rules.uses_tools else []
@@ -150,16 +203,18 @@ class Thinking:
             return
         async with self._turn:
             try:
-                async with aclosing(
-                    self.session.generate(action.messages, schemas, urgency, **forced_call(rules.must_call))
-                ) as stream:
-                    async for piece in stream:
+                async with AsyncExitStack() as stack:
+                    stream = self.session.generate(action.messages, schemas, urgency, **forced_call(rules.must_call))
+                    pieces = _Pieces(await stack.enter_async_context(aclosing(stream)))
+                    if self._guards.output.asks_plugins:
+                        await stack.enter_async_context(pieces.read_ahead())
+                    async for piece in pieces:
                         if isinstance(piece, TokenCount):
                             count = piece
                             continue
                         called = called or isinstance(piece, ToolCall)
                         answered = answered or called or isinstance(piece, GeneratedText)
-                        if not await self._take(made, piece):
+                        if not await self._take(made, piece, more=pieces.more):
                             return
                         if made.is_full or (rules.one_call and called):
                             break
@@ -179,14 +234,14 @@ class Thinking:
         now_ms = self._clock.now_ms()
         self._post(ev.GenerationDone(now_ms, reply_id, made.is_full, count.prompt, count.generated, count.cached))
 
-    async def _take(self, made: _Generation, piece: Generated) -> bool:
-        """Post what came from the language model. Returns False if the guard stopped the generation."""
+    async def _take(self, made: _Generation, piece: Generated, *, more: bool) -> bool:
+        """Post what came from the language model; `more` has come already. Returns False if the guard stopped the generation."""
         reply_id = made.reply_id
         if isinstance(piece, GeneratedText):
             text = made.admit(piece.text)
             if made.must_call:  # the answer is the call
                 return True
-            return self._pass_on(reply_id, await made.window.add(made.prose.feed(text)))
+            return self._pass_on(reply_id, await made.window.add(made.prose.feed(text), more=more))
         if isinstance(piece, ToolCall):
             if not await self._end_text(made):
                 return False

@@ -60,13 +60,21 @@ class Checks:
         """True if anything is checked."""
         return bool(self._rules) or bool(self._plugins)
 
-    async def output(self, said: str, window: str, *, last: bool) -> Verdict:
-        """The verdict on a window of a reply, with the line to say."""
+    @property
+    def asks_plugins(self) -> bool:
+        """True if a verdict may have to be waited for."""
+        return bool(self._plugins)
+
+    async def output(self, said: str, window: str, *, last: bool, asked: Callable[[str], object] | None = None) -> Verdict:
+        """The verdict on a window of a reply, with the line to say. `asked` is told what plugins are asked about, before they
+        answer."""
         verdict = await in_moments(self._rules.output_steps(said, window, last=last)) if self._rules else ALLOWED
         settled = window[: len(window) - verdict.hold]
         if not verdict.blocked and settled and self._plugins:
-            asked = await self._ask(lambda guard: guard.check_output(said, settled, last=last))
-            verdict = replace(asked, hold=max(asked.hold, 0) + verdict.hold)
+            if asked is not None:
+                asked(settled)
+            answer = await self._ask(lambda guard: guard.check_output(said, settled, last=last))
+            verdict = replace(answer, hold=max(answer.hold, 0) + verdict.hold)
         return self._with_line(verdict)
 
     async def input(self, text: str) -> Verdict:

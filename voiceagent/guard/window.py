@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from voiceagent.guard.checks import Checks
@@ -36,21 +37,25 @@ class WindowCheck:
 class OutputWindow:
     """The window of one reply; its generations follow one another."""
 
-    def __init__(self, checks: Checks, tokens: int) -> None:
+    def __init__(self, checks: Checks, tokens: int, asked: Callable[[str, bool], object] = lambda text, last: None) -> None:
+        """`asked` is told the text about which plugins are asked, and true if no text follows it."""
         self._checks = checks
         self._most = tokens
+        self._asked = asked
         self._said = ""
         self._held = ""
         self._tokens = 0
         self._fresh = 0
         """Tokens that came after the last check."""
+        self._due = False
+        """True once a check is due, which waits only for text that has come already."""
         self._since = 0.0
         self._spent_ms = 0.0
         """Time spent on checks after which all text was held."""
 
-    async def add(self, text: str) -> WindowCheck | None:
-        """Take a piece of the language model's output; the piece is empty where it was markup. Returns the text that may be
-        spoken, or None while the window is open."""
+    async def add(self, text: str, *, more: bool = False) -> WindowCheck | None:
+        """Take a piece of the language model's output; the piece is empty where it was markup. `more`: the next piece is here
+        already, and joins the window. Returns the text that may be spoken, or None while the window is open."""
         if not text:
             self._tokens += 1
             return None
@@ -64,14 +69,15 @@ class OutputWindow:
         self._held += text
         self._tokens += 1
         self._fresh += 1
-        if waiting or self._fresh >= self._most or _CLAUSE_END.search(seam):
+        self._due = self._due or waiting or self._fresh >= self._most or bool(_CLAUSE_END.search(seam))
+        if self._due and (not more or len(self._held) > MOST_HELD):
             return await self._check(last=False)
         return None
 
     async def pause(self) -> WindowCheck | None:
         """No text follows for now. Returns what may be spoken of a clause that has ended. The beginning of a number waits: its
         rest may come."""
-        return await self._check(last=False, paused=True) if _ENDED.search(self._held) else None
+        return await self._check(last=False, paused=True) if self._due or _ENDED.search(self._held) else None
 
     async def finish(self) -> WindowCheck | None:
         """No text follows in this generation. Returns what may be spoken of the rest, or None when there is none."""
@@ -79,10 +85,10 @@ class OutputWindow:
 
     async def _check(self, *, last: bool, paused: bool = False) -> WindowCheck:
         began = time.perf_counter()
-        verdict = await self._checks.output(self._said, self._held, last=last)
+        verdict = await self._checks.output(self._said, self._held, last=last, asked=lambda text: self._asked(text, last))
         now = time.perf_counter()
         held_ms, guard_ms = (now - self._since) * 1000, self._spent_ms + (now - began) * 1000
-        self._fresh = 0
+        self._fresh, self._due = 0, False
         if verdict.blocked:
             self._held, self._tokens = "", 0
             return WindowCheck("", 0, held_ms, guard_ms, verdict)
