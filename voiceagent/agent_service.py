@@ -64,6 +64,7 @@ from voiceagent.server.monitoring.call_recorder import CallRecorder, CallRecords
 from voiceagent.server.monitoring.engine_health import EngineHealth, Probe, probes_of
 from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.server.monitoring.observers import Measured, TurnLog
+from voiceagent.server.monitoring.telemetry import Telemetry
 from voiceagent.settings.agent import AgentConfig, data_dir, store_address, taking_over
 from voiceagent.settings.steps import unknown_tools
 from voiceagent.settings.values import unknown_parameters
@@ -194,6 +195,7 @@ class AgentService:
         engines = await load_engines(profile_of(self.agent, known), self.agent, known)
         writer = StoreWriter(store_address(), metrics.losses)
         kept = CallRecords(writer, self.agent.records)
+        telemetry = await asyncio.to_thread(self._telemetry)
         recordings = Recordings(self.agent.telephony.recording, self.agent.base_dir)
         metrics.llm, metrics.stt, metrics.judges = engines.llm, engines.stt, engines.turn
         closing = AsyncExitStack()
@@ -229,12 +231,14 @@ class AgentService:
             )
             watched = metrics.health.watched(probes, partial(check, engines.llm))
             async with watched, running(kept.run(), "call records") if kept.is_on else nullcontext():
-                yield self._start_call(parts, tools, metrics, kept, feeds, PhoneServices(results, recordings))
+                yield self._start_call(parts, tools, metrics, kept, feeds, PhoneServices(results, recordings), telemetry)
         finally:
             metrics.llm = metrics.stt = None
             metrics.judges = ()
             async with AsyncExitStack() as stack:  # closes each, whatever the one before it raises
                 stack.callback(writer.close)
+                if telemetry is not None:
+                    stack.push_async_callback(asyncio.to_thread, telemetry.close)
                 for close in (
                     engines.close,
                     guards.close,
@@ -245,6 +249,11 @@ class AgentService:
                     closing.aclose,
                 ):
                     stack.push_async_callback(close)
+
+    def _telemetry(self) -> Telemetry | None:
+        """Begins to send to a collector, where the agent names one. Raises ConfigError."""
+        otlp = self.agent.telemetry.otlp
+        return Telemetry(otlp.rstrip("/"), self.agent.name) if otlp else None
 
     async def _load_others(
         self, engines: Engines, known: Registry, metrics: Metrics, closing: AsyncExitStack
@@ -345,6 +354,7 @@ class AgentService:
         kept: CallRecords,
         feeds: CallFeeds,
         phone: PhoneServices,
+        telemetry: Telemetry | None,
     ) -> StartCall:
         steps = tools_of_steps(self.agent)
 
@@ -376,6 +386,8 @@ class AgentService:
             redactor = parts.personal.of_call()
             recorder = CallRecorder(kept, record, event_log, recording=made.recording, feeds=feeds, redactor=redactor)
             observers: list[CallObserver] = [Measured(metrics, TurnStore(kept.writer)), TurnLog(), recorder]
+            if telemetry is not None:
+                observers.append(telemetry.of_call(call_id, agent.llm.model or agent.profile))
             fixed = fixed_in(session)
             features = [*made.features, leg] if isinstance(leg, WrittenLeg) else made.features
             whose = made.origin or CallOrigin(parameters=parameters_in(session))

@@ -341,6 +341,17 @@ class EngineOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 Keep = Literal["nothing", "facts", "transcripts", "event_logs"]
 
 
+class TelemetrySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Traces and metrics by OpenTelemetry."""
+
+    otlp: str = ""
+    """A collector's address for OTLP by HTTP, such as http://127.0.0.1:4318; empty: nothing is sent."""
+
+    def __post_init__(self) -> None:
+        if self.otlp and not self.otlp.startswith(("http://", "https://")):
+            raise ValueError("otlp: expected the address of a collector, such as http://127.0.0.1:4318")
+
+
 class RecordSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The records of calls that the server keeps."""
 
@@ -408,6 +419,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     media: MediaSettings = MediaSettings()
     telephony: TelephonySettings = TelephonySettings()
     records: RecordSettings = RecordSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     base_dir: str = "."
     """The folder where relative paths start: set to the file's folder when loaded."""
 

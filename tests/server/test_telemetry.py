@@ -1,0 +1,114 @@
+"""A call's traces and metrics, at a collector that reads OpenTelemetry's own protobufs."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from tests.server_process import running_server
+from voiceagent.errors import ConfigError
+from voiceagent.settings.agent import load_agent
+
+DEMO = Path(__file__).resolve().parents[2] / "examples" / "demo"
+
+
+@dataclass
+class Collector:
+    """What has come so far."""
+
+    url: str
+    spans: list[Any] = field(default_factory=list)
+    metrics: list[Any] = field(default_factory=list)
+    resources: list[dict[str, str]] = field(default_factory=list)
+    raw: bytes = b""
+
+    def take(self, path: str, body: bytes) -> None:
+        self.raw += body
+        if path == "/v1/traces":
+            for found in ExportTraceServiceRequest.FromString(body).resource_spans:
+                self.resources.append({one.key: one.value.string_value for one in found.resource.attributes})
+                self.spans += [span for scope in found.scope_spans for span in scope.spans]
+        else:
+            found_metrics = ExportMetricsServiceRequest.FromString(body).resource_metrics
+            self.metrics += [metric for one in found_metrics for scope in one.scope_metrics for metric in scope.metrics]
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    came = Collector("")
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            came.take(self.path, gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body)
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    came.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield came
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def attributes(span: Any) -> dict[str, Any]:
+    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in span.attributes}
+
+
+async def call(url: str) -> None:
+    from voiceagent.scenarios.text_caller import TextCaller
+
+    async with TextCaller(url, "", 30.0) as caller:
+        await caller.say("What time is it in Paris?")
+
+
+async def test_a_turn_is_a_trace_and_its_stages_are_spans(collector: Collector, tmp_path: Path) -> None:
+    demo = (DEMO / "agent.yaml").read_text().replace("tools.py", str(DEMO / "tools.py"))
+    demo = demo.replace("endpointing.json", str(DEMO / "endpointing.json"))
+    (tmp_path / "agent.yaml").write_text(f"{demo}\ntelemetry: {{otlp: '{collector.url}'}}\n")
+    with running_server(tmp_path, "--config", str(tmp_path / "agent.yaml"), "--profile", "embedded") as server:
+        await call(server.url)
+    (turn,) = [span for span in collector.spans if span.name == "turn"]
+    told = attributes(turn)
+    assert told["gen_ai.operation.name"] == "chat"
+    assert told["gen_ai.conversation.id"].startswith("rtc_")
+    assert told["gen_ai.usage.input_tokens"] > 0
+    assert told["voiceagent.status"] == "completed"
+    inside = [span for span in collector.spans if span.parent_span_id == turn.span_id]
+    assert {span.trace_id for span in inside} == {turn.trace_id}
+    names = [span.name for span in inside]
+    assert "execute_tool get_time" in names
+    assert any(name.startswith("chat ") for name in names)
+    assert all(turn.start_time_unix_nano <= span.start_time_unix_nano for span in inside)
+    assert all(span.end_time_unix_nano <= turn.end_time_unix_nano for span in inside)
+    assert collector.resources[0]["service.name"] == "voiceagent"
+    found = {metric.name for metric in collector.metrics}
+    assert {"gen_ai.client.token.usage", "gen_ai.server.time_to_first_token", "voiceagent.stage.duration"} <= found
+    assert b"Paris" not in collector.raw
+
+
+async def test_a_collector_that_is_gone_keeps_no_call_waiting(tmp_path: Path) -> None:
+    (tmp_path / "agent.yaml").write_text("name: Plain\ntelemetry: {otlp: 'http://127.0.0.1:9'}\n")
+    with running_server(tmp_path, "--config", str(tmp_path / "agent.yaml"), "--profile", "embedded") as server:
+        await call(server.url)
+
+
+def test_an_address_that_is_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "agent.yaml").write_text("telemetry: {otlp: collector:4318}\n")
+    with pytest.raises(ConfigError, match=r"agent.yaml:1: telemetry.*expected the address of a collector"):
+        load_agent(tmp_path / "agent.yaml")

@@ -1,0 +1,172 @@
+"""Traces and metrics by OpenTelemetry, over OTLP by HTTP, in the names of its conventions for generative AI. A turn is a trace,
+its stages are spans, with the times that the turn was measured by. No word that was said is in them. It needs `voiceagent[otel]`.
+Nothing is sent unless `telemetry.otlp` names where to."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from voiceagent import __version__
+from voiceagent.call.observer import CallObserver
+from voiceagent.conversation.actions import Action, ToolEnded
+from voiceagent.conversation.events import Event
+from voiceagent.errors import ConfigError
+from voiceagent.latency.budgets import Miss
+from voiceagent.latency.spans import Span, Stage, TurnReport
+
+if TYPE_CHECKING:
+    from opentelemetry import trace
+
+CLOSE_S = 1.5
+"""The time for the rest when the server stops; a collector that does not take it by then loses it."""
+QUEUED, EXPORT_EVERY_MS, TIMEOUT_S = 2048, 5_000, 5
+"""Spans that wait for the collector; more are dropped, and a call waits for none of it."""
+MAX_TOOLS = 32
+NS = 1_000_000
+"""Nanoseconds of a millisecond."""
+CHAT = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "voiceagent"}
+TOOL = {"gen_ai.operation.name": "execute_tool"}
+
+Attributes = Mapping[str, str | int | float | bool]
+
+
+class Telemetry:
+    """The traces and metrics that a server sends to its collector. `close` sends the rest."""
+
+    def __init__(self, otlp: str, service: str) -> None:
+        """`otlp` is the collector's address, such as http://127.0.0.1:4318; `service` names this one. Raises ConfigError where
+        OpenTelemetry is not installed."""
+        try:
+            from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+            from opentelemetry.sdk.metrics import MeterProvider
+            from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+            from opentelemetry.sdk.resources import Resource
+            from opentelemetry.sdk.trace import TracerProvider
+            from opentelemetry.sdk.trace.export import BatchSpanProcessor
+        except ImportError as error:
+            raise ConfigError(
+                "telemetry.otlp needs OpenTelemetry, which is not installed: pip install 'voiceagent[otel]'"
+            ) from error
+        logging.getLogger("opentelemetry").setLevel(logging.ERROR)
+        resource = Resource({"service.name": "voiceagent", "service.version": __version__, "voiceagent.agent": service})
+        self._traces = TracerProvider(resource=resource)
+        exporter = OTLPSpanExporter(endpoint=f"{otlp}/v1/traces", timeout=TIMEOUT_S)
+        self._traces.add_span_processor(
+            BatchSpanProcessor(exporter, max_queue_size=QUEUED, schedule_delay_millis=EXPORT_EVERY_MS)
+        )
+        reader = PeriodicExportingMetricReader(
+            OTLPMetricExporter(endpoint=f"{otlp}/v1/metrics", timeout=TIMEOUT_S), export_interval_millis=EXPORT_EVERY_MS
+        )
+        self._metrics = MeterProvider([reader], resource=resource)
+        self.tracer: trace.Tracer = self._traces.get_tracer("voiceagent", __version__)
+        meter = self._metrics.get_meter("voiceagent", __version__)
+        self.tokens = meter.create_histogram("gen_ai.client.token.usage", "{token}", "Tokens that a turn took.")
+        self.first_token = meter.create_histogram("gen_ai.server.time_to_first_token", "s", "Time to the first token.")
+        self.stages = meter.create_histogram("voiceagent.stage.duration", "s", "Time of a stage of a turn.")
+
+    def of_call(self, call_id: str, model: str) -> CallTraces:
+        """The observer of a call."""
+        return CallTraces(self, call_id, model)
+
+    def close(self) -> None:
+        """Send what waits, for at most `CLOSE_S`. Blocks."""
+        until_s = time.monotonic() + CLOSE_S
+        sending = [threading.Thread(target=part.shutdown, daemon=True) for part in (self._traces, self._metrics)]
+        for thread in sending:
+            thread.start()
+        for thread in sending:
+            thread.join(max(0.0, until_s - time.monotonic()))
+
+
+class CallTraces(CallObserver):
+    """Makes the traces of one call."""
+
+    def __init__(self, telemetry: Telemetry, call_id: str, model: str) -> None:
+        self._telemetry, self._call_id, self._model = telemetry, call_id, model
+        self._zero_ms = time.time() * 1000.0
+        """The call's zero, in Unix milliseconds."""
+        self._tools: list[str] = []
+        """Tools that have ended since the last turn, in order."""
+
+    def stepped(self, event: Event, actions: tuple[Action, ...]) -> None:
+        """Note the clock, and which tools ran."""
+        self._zero_ms = time.time() * 1000.0 - event.at_ms
+        self._tools += (action.name for action in actions if isinstance(action, ToolEnded) and len(self._tools) < MAX_TOOLS)
+
+    def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
+        """Hand the turn over to be sent."""
+        from opentelemetry import trace
+
+        spans = [*report.spans, *_waited(report)]
+        first_ms = min((span.start_ms for span in spans), default=0.0)
+        last_ms = max((span.start_ms + span.duration_ms for span in spans), default=first_ms)
+        tracer = self._telemetry.tracer
+        turn = tracer.start_span("turn", start_time=self._unix_ns(first_ms), attributes=self._of_turn(report))
+        for miss in misses:
+            turn.add_event(
+                "budget.missed",
+                {"voiceagent.stage": miss.stage.value, "voiceagent.ms": miss.measured_ms, "voiceagent.limit_ms": miss.limit_ms},
+                self._unix_ns(last_ms),
+            )
+        inside = trace.set_span_in_context(turn)
+        tools = iter(self._tools)
+        for span in report.spans:
+            name, attributes = self._named(span, next(tools, "") if span.stage is Stage.TOOL else "")
+            made = tracer.start_span(name, inside, start_time=self._unix_ns(span.start_ms), attributes=attributes)
+            made.end(self._unix_ns(span.start_ms + span.duration_ms))
+        turn.end(self._unix_ns(last_ms))
+        self._tools.clear()
+        self._count(report)
+
+    def _of_turn(self, report: TurnReport) -> Attributes:
+        facts, wait = report.facts, report.wait
+        found: dict[str, str | int | float | bool] = {
+            **CHAT,
+            "gen_ai.conversation.id": report.call_id,
+            "gen_ai.request.model": self._model,
+            "gen_ai.usage.input_tokens": facts.prompt_tokens,
+            "gen_ai.usage.output_tokens": facts.tokens,
+            "voiceagent.turn": report.turn,
+            "voiceagent.profile": report.profile,
+            "voiceagent.leg": report.leg.value,
+            "voiceagent.status": facts.status,
+            "voiceagent.cut_off": facts.cut_off,
+        }
+        if report.voice_to_voice_ms is not None:
+            found["voiceagent.voice_to_voice_ms"] = report.voice_to_voice_ms
+        if report.barge_in_stop_ms is not None:
+            found["voiceagent.barge_in_stop_ms"] = report.barge_in_stop_ms
+        if wait is not None:
+            found |= {f"voiceagent.wait.{part.value}_ms": ms for part, ms in wait.totals_ms().items()}
+        return found
+
+    def _named(self, span: Span, tool: str) -> tuple[str, Attributes]:
+        if span.stage is Stage.TOOL:
+            return (f"execute_tool {tool}", {**TOOL, "gen_ai.tool.name": tool}) if tool else ("execute_tool", TOOL)
+        if span.stage is Stage.LLM_TTFT:
+            return f"chat {self._model}", {**CHAT, "gen_ai.request.model": self._model, "voiceagent.stage": span.stage.value}
+        return span.stage.value, {"voiceagent.stage": span.stage.value}
+
+    def _count(self, report: TurnReport) -> None:
+        model = {**CHAT, "gen_ai.request.model": self._model}
+        telemetry = self._telemetry
+        for kind, tokens in (("input", report.facts.prompt_tokens), ("output", report.facts.tokens)):
+            telemetry.tokens.record(tokens, {**model, "gen_ai.token.type": kind})
+        for stage, durations in report.durations_ms().items():
+            for ms in durations:
+                telemetry.stages.record(ms / 1000, {"voiceagent.stage": stage.value, "voiceagent.leg": report.leg.value})
+                if stage is Stage.LLM_TTFT:
+                    telemetry.first_token.record(ms / 1000, model)
+
+    def _unix_ns(self, at_ms: float) -> int:
+        return int((self._zero_ms + at_ms) * NS)
+
+
+def _waited(report: TurnReport) -> tuple[Span, ...]:
+    """The whole wait, which begins before the first stage does and ends with the first sound."""
+    return () if report.wait is None else (Span(Stage.VOICE_TO_VOICE, report.wait.began_ms, report.wait.duration_ms),)
