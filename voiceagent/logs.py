@@ -4,8 +4,11 @@ from every line. A line a turn is logged at the default level, too."""
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from types import TracebackType
 
 from typing_extensions import override
@@ -41,10 +44,31 @@ class Redacting(logging.Formatter):
         return Redacting.mask(super().formatException(ei))
 
 
-def configure(level: str) -> logging.Handler:
-    """Log from `level` on, and turns at every level below ERROR; returns the handler that writes."""
+class JsonLines(Redacting):
+    """Formats log records as one JSON object a line: `time` (ISO 8601, UTC), `level`, `logger`, `message`; `call` and `turn`
+    where the message begins with them; `exception` for a traceback."""
+
+    @override
+    def format(self, record: logging.LogRecord) -> str:
+        message = redacted(Redacting.mask(record.getMessage()))
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        found: dict[str, object] = {"time": at, "level": record.levelname, "logger": record.name, "message": message}
+        if about := _OF_CALL.match(message):
+            found["call"] = about["call"]
+            found |= {"turn": int(about["turn"])} if about["turn"] else {}
+        if record.exc_info:
+            found["exception"] = redacted(self.formatException(record.exc_info))
+        return json.dumps(found, ensure_ascii=False)
+
+
+FORMATS = {"text": Redacting, "json": JsonLines}
+_OF_CALL = re.compile(r"call (?P<call>rtc_\w+)(?: turn (?P<turn>\d+))?")
+
+
+def configure(level: str, form: str = "text") -> logging.Handler:
+    """Log from `level` on, in a form of `FORMATS`, and turns at every level below ERROR; returns the handler that writes."""
     handler = logging.StreamHandler()
-    handler.setFormatter(Redacting(LINE))
+    handler.setFormatter(FORMATS[form](LINE))
     logging.basicConfig(level=level.upper(), handlers=[handler])
     if level.upper() == "WARNING":
         logging.getLogger(TURNS).setLevel(logging.INFO)

@@ -93,6 +93,13 @@ SIGUSR1           drain: no new calls, stop when the last has ended"""
     type=click.Choice(["debug", "info", "warning", "error"]),
     help="What is logged, to standard error. A line a turn is logged below `error`; it holds no word that was said.",
 )
+@click.option(
+    "--log-format",
+    default="text",
+    show_default=True,
+    type=click.Choice(list(logs.FORMATS)),
+    help="json: one object a line, with the ids of the call and the turn.",
+)
 def serve(
     host: str,
     port: int,
@@ -110,10 +117,11 @@ def serve(
     max_connections: int,
     drain_timeout_s: float,
     log_level: str,
+    log_format: str,
 ) -> None:
     """Answer calls: the page, the API and the metrics at one address."""
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # a request to drain must not kill a server that starts
-    log_handler = logs.configure(log_level)
+    log_handler = logs.configure(log_level, log_format)
     keys = keys_of_server(data_dir())
     keys.check_exposure(host)
     agent = load_agent(config or demo_agent_file())
