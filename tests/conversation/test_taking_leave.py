@@ -217,6 +217,127 @@ def test_the_operator_does_not_end_a_call_in_the_middle_of_a_reply() -> None:
     assert world.assistant_texts() == ["Once upon a time there was a fox."]
 
 
+def end_wanted(world: World) -> World:
+    world.feed(ev.EndRequested(world.now_ms, "closing time"))
+    assert world.ended == ""
+    return world
+
+
+def ends_with(world: World, *texts: str) -> None:
+    """The call ends for the operator's reason, and these are the last things that the agent said."""
+    for _ in texts:
+        world.play_all()
+    assert (world.ended, end_of(world).detail) == (AGENT_ENDED, "closing time")
+    assert world.assistant_texts()[-len(texts) :] == list(texts)
+
+
+FAREWELL = ENGLISH.sayings.farewell
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_a_cough_while_the_operator_ends_the_call_takes_no_goodbye_away(paused: bool) -> None:
+    world = begun()
+    world.speech()
+    if paused:
+        world.pause_with("")
+        end_wanted(world)
+    else:
+        end_wanted(world)
+        world.pause_with("")
+    world.endpoint()
+    world.final("")
+    ends_with(world, FAREWELL)
+
+
+def test_words_that_are_awaited_when_the_operator_ends_the_call_are_answered_first() -> None:
+    world = begun()
+    world.speech()
+    world.endpoint()
+    end_wanted(world)
+    world.final("When do you open tomorrow?")
+    world.answer("At nine.")
+    ends_with(world, "At nine.")
+
+
+def test_what_the_caller_is_saying_when_the_operator_ends_the_call_is_no_objection() -> None:
+    world = begun()
+    world.speech()
+    world.partial("When do you")
+    end_wanted(world)
+    world.pause_with("When do you open tomorrow?")
+    world.silence()
+    world.answer("At nine.")  # in the pause
+    world.endpoint()
+    ends_with(world, "At nine.")
+
+
+def test_an_objection_to_the_operators_goodbye_keeps_the_call() -> None:
+    world = begun(manners=EAGER, phrases=Phrases(farewell=GOODBYE))
+    world.speech()
+    end_wanted(world)
+    world.endpoint()
+    world.final("")
+    world.synthesise_all()
+    over(world, "Wait, one more thing.")
+    world.answer("Yes?")
+    world.play_all()
+    assert world.ended == ""
+
+
+def test_a_goodbye_follows_a_line_that_is_no_answer() -> None:
+    world = World(Rules(language="en", phrases=Phrases(greeting=RULES)))
+    world.begin()
+    world.synthesise_all()
+    end_wanted(world)
+    ends_with(world, RULES, FAREWELL)
+
+
+def test_the_operator_ends_a_call_whose_reply_settles() -> None:
+    world = begun()
+    world.say("Tell me a story.")
+    world.answer("Once upon a time there was a fox.")
+    world.synthesise_all()
+    world.frames(20)
+    world.feed(ev.ReplyCancelled(world.now_ms))
+    end_wanted(world)
+    world.settle()
+    ends_with(world, FAREWELL)
+
+
+def test_the_operator_ends_a_call_in_which_a_tool_runs() -> None:
+    world = running(ToolRule("external"))
+    end_wanted(world)
+    world.finish_tool()
+    world.answer("I found two.")
+    ends_with(world, "I found two.")
+
+
+def test_the_operator_ends_a_call_whose_tool_runs_on_without_its_reply() -> None:
+    world = running(ToolRule("external"))
+    world.feed(ev.ReplyCancelled(world.now_ms))
+    world.settle()
+    end_wanted(world)
+    world.finish_tool()
+    world.answer("I found two.")
+    ends_with(world, "I found two.")
+
+
+@pytest.mark.parametrize("said", [False, True])
+def test_a_caller_who_is_being_transferred_hears_a_goodbye_only_if_nobody_takes_the_call(said: bool) -> None:
+    world = World(Rules(language="en", transfers=True))
+    world.begin()
+    world.feed(ev.PersonRequested(world.now_ms))
+    world.settle()
+    if said:
+        world.play_all()
+    end_wanted(world)
+    world.play_all()
+    assert world.ended == ""
+    assert any(isinstance(action, act.Transfer) for action in world.actions)
+    world.feed(ev.TransferFailed(world.now_ms))
+    ends_with(world, ENGLISH.sayings.transfer_failed, FAREWELL)
+
+
 # --- lines that are said to their end ---------------------------------------------------------------------------------
 
 

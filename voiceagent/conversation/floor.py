@@ -183,11 +183,24 @@ def transfer_requested(step: Step, event: ev.TransferRequested) -> None:
 
 
 def end_requested(step: Step, event: ev.EndRequested) -> None:
-    """The call is to end with the live reply, or with a goodbye."""
-    if not silence.is_ended_by_agent(step):
+    """The call is to end with the live answer, with the next one, or with a goodbye once nobody speaks."""
+    reply = step.spoken()
+    if step.state.silence.ending or (reply is not None and reply.is_answer and not reply.transfers):
         silence.end_by_agent(step, event.detail)
-        if step.state.phase is Phase.IDLE:
-            begin_reply(step, NextReply("say", step.sayings.farewell, resumes=False, protected=step.is_protected("farewell")))
+    else:
+        silence.want_end(step, event.detail)
+
+
+def goodbye_is_due(step: Step) -> bool:
+    """Returns whether the call is to end, and nothing is left to be said, heard or waited for."""
+    state = step.state
+    return state.silence.wanted and state.phase is Phase.IDLE and not state.replies.transferring and not state.late.running
+
+
+def say_goodbye(step: Step) -> None:
+    """Say it, and end the call after it."""
+    silence.end_by_agent(step, step.state.silence.detail)
+    begin_reply(step, NextReply("say", step.sayings.farewell, resumes=False, protected=step.is_protected("farewell")))
 
 
 def transfer_failed(step: Step, event: ev.TransferFailed) -> None:

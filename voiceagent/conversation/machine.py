@@ -25,7 +25,7 @@ This settles every race. Besides the phase, the state holds smaller state machin
 - The connection (`State.connection`). While it is lost, the conversation's timers stand still, and the live reply is paused.
   A call that another server has left (`handover`) begins with a lost one.
 - Ending (`Silence.ending`). It is set while a farewell is said. The call ends after it, unless the caller speaks or
-  the client asks for a reply."""
+  the client asks for a reply. `Silence.wanted`: the operator or a tool asked for the end, and no answer or farewell has begun."""
 
 from __future__ import annotations
 
@@ -95,6 +95,8 @@ def step(state: State, event: ev.Event) -> tuple[State, tuple[act.AnyAction, ...
         begin_reply(turn, NextReply("tell"))
     elif client_requests.wish_is_due(turn):
         client_requests.grant_wish(turn)
+    elif floor.goodbye_is_due(turn):
+        floor.say_goodbye(turn)
     return turn.state, tuple(turn.actions)
 
 

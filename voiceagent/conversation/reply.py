@@ -122,6 +122,11 @@ class Reply(Struct, frozen=True):
         )
 
     @property
+    def is_answer(self) -> bool:
+        """True if it answers the caller or tells them a result, in contrast to a line that the agent says on its own."""
+        return self.turn > 0 or self.tells
+
+    @property
     def is_detached(self) -> bool:
         """True if it is no part of the conversation."""
         return self.wish is not None and self.wish.is_detached

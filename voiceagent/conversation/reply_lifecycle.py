@@ -78,6 +78,8 @@ def announce_reply(step: Step, reply: Reply) -> None:
     step.change("speculation", replies=0, tokens=0)
     key = reply.wish.key if reply.wish is not None else ""
     step.do(act.ReplyStarted(reply.reply_id, reply.turn, key, reply.text_only, reply.is_detached))
+    if reply.is_answer:
+        silence.end_with_answer(step)
 
 
 def generate(step: Step, reply: Reply) -> None:
@@ -313,7 +315,7 @@ def end_if_complete(step: Step) -> None:
         transfer_caller(step, done.transfers_to)
     if step.state.phase not in FLOOR_IS_THE_AGENTS:
         return
-    if step.state.silence.ending:
+    if step.state.silence.ending and not done.transfers:
         end_call(step, step.state.silence.ending)
     else:
         go_idle(step)

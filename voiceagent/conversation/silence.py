@@ -23,8 +23,10 @@ NOISE_MS = 10_000.0
 
 
 def words_heard(step: Step) -> None:
-    """The caller said or typed something, so they are there."""
-    step.put(silence=Silence(since_ms=step.at_ms, words_ms=step.at_ms))
+    """The caller said or typed something, so they are there. They object to an end of which they heard."""
+    before = step.state.silence
+    detail = before.detail if before.wanted else ""
+    step.put(silence=Silence(since_ms=step.at_ms, words_ms=step.at_ms, detail=detail, wanted=before.wanted))
 
 
 def speech_heard(step: Step, voiced_ms: float) -> None:
@@ -82,7 +84,19 @@ def end_after_reply(step: Step, reason: str) -> None:
 def end_by_agent(step: Step, detail: str) -> None:
     """The agent takes leave with its reply. The first reason counts."""
     if not is_ended_by_agent(step):
-        step.change("silence", ending=AGENT_ENDED, detail=detail)
+        step.change("silence", ending=AGENT_ENDED, detail=detail, wanted=False)
+
+
+def want_end(step: Step, detail: str) -> None:
+    """The agent is to take leave when it can. The first reason counts."""
+    if not step.state.silence.wanted:
+        step.change("silence", wanted=True, detail=detail)
+
+
+def end_with_answer(step: Step) -> None:
+    """An answer begins. If the agent is to take leave, it does so with it."""
+    if step.state.silence.wanted:
+        end_by_agent(step, step.state.silence.detail)
 
 
 def is_ended_by_agent(step: Step) -> bool:

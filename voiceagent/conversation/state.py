@@ -249,6 +249,8 @@ class Silence(Struct, frozen=True):
     """The reason with which the call ends after the live reply or the next one. Empty: it goes on."""
     detail: str = ""
     """The agent's own words for that reason."""
+    wanted: bool = False
+    """True if the call is to end with the next answer, or with a goodbye once nobody speaks."""
 
 
 class StepProgress(Struct, frozen=True):
