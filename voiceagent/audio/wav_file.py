@@ -1,5 +1,6 @@
-"""Reads WAV files by FFmpeg: PCM of 8 to 32 bits, floating point, µ-law and A-law, also in the extensible form. A header may name
-no length or a wrong one, as in a stream or a file that was cut off: then the audio that is there is read."""
+"""Reads WAV files by FFmpeg, and FLAC by its suffix. WAV may be PCM of 8 to 32 bits, floating point, µ-law and A-law, also in the
+extensible form. Its header may name no length or a wrong one, as in a stream or a file that was cut off: then the audio that is
+there is read."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ def opened_wav(file: Path) -> Iterator[tuple[Iterator[NDArray[np.float32]], int,
     """The pieces of a file in -1..1, shape (samples, channels), its channels and its rate in Hz. Raises ConfigError, in one line,
     also while the pieces are read."""
     try:
-        with file.open("rb") as opened, av.open(opened, mode="r", format="wav") as container:
+        with file.open("rb") as opened, av.open(opened, mode="r", format=_format(file)) as container:
             stream = container.streams.audio[0]
             if not RATES_HZ[0] <= stream.rate <= RATES_HZ[1]:
                 raise ConfigError(f"{file}: has {stream.rate} samples a second; expected {RATES_HZ[0]} to {RATES_HZ[1]}")
@@ -32,6 +33,10 @@ def opened_wav(file: Path) -> Iterator[tuple[Iterator[NDArray[np.float32]], int,
     except (av.error.FFmpegError, IndexError, ValueError) as error:
         why = "it is empty" if not file.stat().st_size else getattr(error, "strerror", "") or "no sound in it"
         raise ConfigError(f"{file}: is no WAV file that can be played ({why}); expected PCM, such as 16 bits") from error
+
+
+def _format(file: Path) -> str:
+    return "flac" if file.suffix.lower() == ".flac" else "wav"
 
 
 def _pieces(container: av.container.InputContainer, channels: int) -> Iterator[NDArray[np.float32]]:

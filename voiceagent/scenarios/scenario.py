@@ -66,7 +66,7 @@ class RecordedSpeech(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Speech out of a file."""
 
     audio: str
-    """A WAV file; its path begins in the folder of the scenario."""
+    """A WAV or FLAC file; its path begins in the folder of the scenario."""
     text: str = ""
     """Its words, for calls by text."""
 
