@@ -104,3 +104,14 @@ def test_pass_k_falls_with_k_and_is_1_where_all_passed(outcomes: list[bool]) -> 
     assert tally.pass_1 == pytest.approx(sum(outcomes) / len(outcomes))
     assert shares == sorted(shares, reverse=True)
     assert (shares[-1] == 1.0) is all(outcomes)
+
+
+def test_the_page_opens_what_failed_and_escapes_what_was_said() -> None:
+    good = Trial("Books a table", "text", 1, "rtc_1", conversation=[("caller", "<b>two</b>")])
+    bad = Trial("Tells the time", "speech", 1, "rtc_2", failures=["says 'noon': heard was ''"])
+    page = TrialTally([good, bad]).as_html()
+    assert "1 of 2 trials passed" in page
+    assert page.count("<details open>") == 1
+    assert "&lt;b&gt;two" in page
+    assert "says &#39;noon&#39;" in page
+    assert "<script" not in page

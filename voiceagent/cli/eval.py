@@ -35,6 +35,7 @@ Examples:
   voiceagent eval scenarios/ --agent agent.yaml --by speech   over real WebRTC
   voiceagent eval scenarios/book.yaml --repeat 5              pass^5: does it always work?
   voiceagent eval scenarios/ --format junit --out results.xml
+  voiceagent eval scenarios/ --repeat 3 --format html --out results.html
   voiceagent eval scenarios/ --url http://127.0.0.1:8080      a server that runs
   voiceagent eval scenarios/ --model-url http://127.0.0.1:8000/v1 --model judge
 
@@ -57,8 +58,8 @@ Exit codes: 0 every trial passed, 1 one did not, 2 wrong usage or nothing to try
     "--model-url", default="", help="A server of OpenAI's Chat Completions, for callers that are played and for the judge."
 )
 @click.option("--model", default="", help="Its model. Its key is read from VOICEAGENT_SCENARIO_API_KEY.")
-@click.option("--format", "form", type=click.Choice(["text", "json", "junit"]), default="text", show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="Write the JSON or JUnit file there; the text goes to the terminal.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "junit", "html"]), default="text", show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="Write it to this file; the text goes to the terminal.")
 def eval_(
     paths: tuple[Path, ...],
     agent: Path | None,
@@ -81,7 +82,7 @@ def eval_(
     if bool(model_url) is not bool(model):
         raise click.UsageError("--model-url and --model belong together")
     if out is not None and form == "text":
-        raise click.UsageError("--out needs --format json or junit")
+        raise click.UsageError("--out needs --format json, junit or html")
     if url and (agent or profile):
         raise click.UsageError("--url calls a server that runs; --agent and --profile belong to one that is started")
     ways = WAYS if by == "both" else tuple(way for way in WAYS if way == by)
@@ -97,8 +98,14 @@ def eval_(
     with nullcontext(url.rstrip("/")) if url else served(agent, profile) as address:
         tally = asyncio.run(_run(planned, address, token, monitor_token, repeat, timeout_s, model_url, model, quiet=quiet))
     if form != "text":
-        _write(json.dumps(tally.as_data(), indent=2, ensure_ascii=False) + "\n" if form == "json" else tally.as_junit(), out)
+        _write(_formatted(tally, form), out)
     return 0 if tally.all_passed else 1
+
+
+def _formatted(tally: TrialTally, form: str) -> str:
+    if form == "json":
+        return json.dumps(tally.as_data(), indent=2, ensure_ascii=False) + "\n"
+    return tally.as_junit() if form == "junit" else tally.as_html()
 
 
 def _write(text: str, out: Path | None) -> None:

@@ -7,7 +7,12 @@ import math
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from voiceagent import __version__
 from voiceagent.json_types import JsonObject
 from voiceagent.scenarios.trial import Trial
 
@@ -60,6 +65,20 @@ class TrialTally:
                 for trials in self.by_scenario.values()
             ],
         }
+
+    def as_html(self) -> str:
+        """One page that needs no network: what failed is open, with the conversations."""
+        environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
+        most = max((len(trials) for trials in self.by_scenario.values()), default=1)
+        return environment.get_template("results.html").render(
+            trials=len(self.trials),
+            passed=sum(trial.passed for trial in self.trials),
+            pass_1=self.pass_1,
+            pass_k=[(k, self.pass_k(k)) for k in range(2, most + 1)],
+            scenarios=list(self.by_scenario.items()),
+            made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+            version=__version__,
+        )
 
     def as_junit(self) -> str:
         """A test case a trial."""
