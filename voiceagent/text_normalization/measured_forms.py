@@ -31,6 +31,7 @@ class Measures:
         single = re.escape("".join(sign for sign in language.signs if sign not in "#~"))
         prefix = form(r"(?P<sign>§§|[~≈<>≤≥±+§#])\s?(?=[-−]?\d|[$€£]\s?\d)", self._prefix)
         self.open = frozenset({prefix[0]})
+        self._one_of = re.compile(rf"{language.one_of}([^\W\d_]+)")
         self.money = (
             form(
                 rf"(?P<before>[-−–])?(?P<currency>{money})\s?{amount}{scaled}{to}(?:\s(?P<code>{money})(?!\w))?{per}", self._money
@@ -265,6 +266,9 @@ class Measures:
         noun, near = after(match), word_before(match)
         if near in self._language.labels | self._language.numbered:
             noun = ""
+        of = self._one_of.match(match.string, match.end()) if match["number"] == "1" else None
+        if of and self._words.is_feminine(of[1]):
+            noun = of[1]
         if near in self._language.feminine_before and len(match["number"]) < 4:
             return self._words.feminine(self._words.number(match["number"]))
         return self._minus(match) + self._alone(match["number"], noun)

@@ -144,6 +144,8 @@ class WrittenLanguage:
     """Said for a.m. and p.m.; without them, hours are counted to 24."""
     feminine_before: frozenset[str] = frozenset()
     """Words that make the number after them feminine."""
+    one_of: str = r"(?!)"
+    """The pattern between "1" and the noun of which it is one: "1 de cada 3 personas"."""
     copulas: frozenset[str] = frozenset()
     """Words between a label and its number."""
     label_endings: tuple[str, ...] = ()

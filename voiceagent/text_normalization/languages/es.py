@@ -133,6 +133,7 @@ SPANISH = WrittenLanguage(
     score="a",
     short_rank_before_noun=True,
     roman_before_noun=True,
+    one_of=r"\s+de(?:\s+cada)?\s+\d+\s+",
     copulas=word_set("al es el la su mi"),
     feminine_before=word_set("la las"),
     label_links=word_set("de del"),

@@ -121,6 +121,7 @@ FRENCH = WrittenLanguage(
     singular_below_two=True,
     score="à",
     feminine_before=word_set("la"),
+    one_of=r"\s+(?:de|sur)\s+\d+\s+",
     copulas=word_set("est le la les de du votre mon ma c'est"),
     label_links=word_set("de du"),
     half_before=((r"heure|journée|douzaine|bouteille|portion|page|livre|tonne", "une demi"),),

@@ -130,6 +130,7 @@ ITALIAN = WrittenLanguage(
         (r"\bal (?=\w+a$|notte)", "alla "),
     ),
     range_prefix=("da", word_set("da dal dalle dalla dai dall"), word_set("tra fra in di e per con")),
+    one_of=r"\s+(?:di|su)\s+\d+\s+",
     copulas=word_set("al lo è il la suo mio"),
     label_links=word_set("di del"),
     half_before=((r"ore|giornate|.+a", "mezza"), (r".+o", "mezzo")),

@@ -138,6 +138,7 @@ PORTUGUESE = WrittenLanguage(
     score="a",
     roman_before_noun=True,
     singular_below_two=True,
+    one_of=r"\s+(?:de|em)(?:\s+cada)?\s+\d+\s+",
     copulas=word_set("para é o a seu sua meu"),
     feminine_before=word_set("as às à"),
     label_links=word_set("de do da"),
