@@ -114,7 +114,8 @@ class Calendar:
             return self._words.ordinal(day, ending=self.ending(match, month))
         if day == 1 and re.match(r"\d+(?:er|\.?[º°])", match.group()):
             return self._words.ordinal(1)
-        return language.first_day if day == 1 and language.first_day else self._words.cardinal(day)
+        elided = match.string[: match.start()].endswith(("'", "’"))
+        return language.first_day if day == 1 and language.first_day and not elided else self._words.cardinal(day)
 
     def ending(self, match: re.Match[str], noun: str) -> str:
         """The ending of an ordinal before this noun."""
