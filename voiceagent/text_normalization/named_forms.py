@@ -217,13 +217,13 @@ class NumberNames:
             return words.ordinal(value) if value <= language.last_ordinal_ruler else words.cardinal(value)
         if before.lower() in language.numbered:
             return words.cardinal(value)
-        alone = len(numeral) == 1
-        if match["rank"] and not re.fullmatch(language.rank, match["rank"]):
+        alone, rank = len(numeral) == 1, match["rank"]
+        if rank and not re.fullmatch(language.rank, rank):
             return None
-        if match["rank"] or (match["stop"] and not before[:1].isupper()):
-            ranks = bool(match["rank"]) and not (ruler and match["rank"] == "er")
+        if rank or (match["stop"] and not before[:1].isupper()):
             ending = self._calendar.ending(match, noun) if match["stop"] else ""
-            return words.ordinal(value, feminine=match["rank"] == "ª" or (ranks and words.is_feminine(noun)), ending=ending)
+            feminine = rank in ("ª", "re") or (rank in ("e", "ème") and words.is_feminine(noun))
+            return words.ordinal(value, feminine=feminine, ending=ending)
         century = language.century.fullmatch(noun.lower().rstrip("."))
         if language.roman_before_noun and (century or (not alone and noun and not before[:1].isupper())):
             return words.ordinal(value, feminine=words.is_feminine(noun))

@@ -55,7 +55,6 @@ class WrittenLanguage:
     point: str
     """The signs before a fraction."""
     minus: str
-    plus: str
     between: str
     """Between the ends of a range: "10 bis 12"."""
     per: str

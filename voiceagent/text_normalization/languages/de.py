@@ -13,7 +13,6 @@ GERMAN = WrittenLanguage(
     comma="Komma",
     point="Punkt",
     minus="minus",
-    plus="plus",
     between="bis",
     per="pro",
     conjunction="und",

@@ -13,7 +13,6 @@ SPANISH = WrittenLanguage(
     comma="coma",
     point="punto",
     minus="menos",
-    plus="más",
     between="a",
     per="por",
     conjunction="y",

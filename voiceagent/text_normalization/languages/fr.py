@@ -13,7 +13,6 @@ FRENCH = WrittenLanguage(
     comma="virgule",
     point="point",
     minus="moins",
-    plus="plus",
     between="à",
     per="par",
     conjunction="et",

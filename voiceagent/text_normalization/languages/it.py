@@ -13,7 +13,6 @@ ITALIAN = WrittenLanguage(
     comma="virgola",
     point="punto",
     minus="meno",
-    plus="più",
     between="a",
     per="al",
     conjunction="e",
@@ -84,11 +83,12 @@ ITALIAN = WrittenLanguage(
         password otp"""
     ),
     numbered=word_set(
-        """opzione camera tavolo pagina binario passo posto linea porta piano gruppo sala numero punto domanda capitolo
-        tomo parte atto scena libro volume articolo allegato fase titolo sezione tipo livello canto guerra mondiale"""
+        """secoli opzione camera tavolo pagina binario passo posto linea porta piano gruppo sala numero punto domanda
+        capitolo tomo parte atto scena libro volume articolo allegato fase titolo sezione tipo livello canto guerra
+        mondiale"""
     ),
     thousand="mila",
-    century=re.compile(r"secol[oi]|sec"),
+    century=re.compile(r"secolo|sec"),
     phones=r"(?:3\d{2}|8\d{2})[ .-]?\d{3}[ .-]?\d{3,4}(?!\d)|3\d{2} \d{2} \d{2} \d{3}(?!\d)",
     respelled=(
         (r"(milion[ei]|miliard[oi])(?: e|,) ", r"\1 "),

@@ -13,7 +13,6 @@ DUTCH = WrittenLanguage(
     comma="komma",
     point="punt",
     minus="min",
-    plus="plus",
     between="tot",
     per="per",
     conjunction="en",

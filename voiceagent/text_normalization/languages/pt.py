@@ -13,7 +13,6 @@ PORTUGUESE = WrittenLanguage(
     comma="vírgula",
     point="ponto",
     minus="menos",
-    plus="mais",
     between="a",
     per="por",
     conjunction="e",
