@@ -18,9 +18,10 @@ from voiceagent.conversation.collecting import progress_of
 from voiceagent.conversation.rules import CollectRule, Phrases, Rules, StepRule, ToolRule, TransitionRule
 from voiceagent.conversation.state import Phase, Step
 from voiceagent.conversation.steps import NOTE
-from voiceagent.values.spoken_digits import spaced
+from voiceagent.values.kind import Frame
+from voiceagent.values.kinds import kind
 
-PHONE = CollectRule("phone", confirm="always")
+PHONE = CollectRule("phone", options={"region": "DE"}, confirm="always")
 NAME = CollectRule("name", ask="Your name, please?")
 STEPS = {
     "who": StepRule("Be brief.", ("phone", "name"), (TransitionRule("done"),), {"phone": PHONE, "name": NAME}),
@@ -61,19 +62,19 @@ def test_values_are_asked_for_read_back_and_lead_to_the_next_step_without_the_la
     assert world.assistant_texts() == [f"Hello. {ASKED}"]
     assert says(world, "It is 030 12 34 567.") == READ_BACK
     assert says(world, "Yes, that is right.") == "Thank you. Your name, please?"
-    world.say("My name is Weber.")
+    world.say("My name is Taylor.")
     assert world.state.flow.step == "done"
-    assert world.state.flow.values == {"phone": "0301234567", "name": "Weber"}
+    assert world.state.flow.values == {"phone": "+49301234567", "name": "Taylor"}
     assert len(world.generations) == 1
     assert stages(world) == [
         ("phone", "collecting", ""),
-        ("phone", "heard", "0301234567"),
-        ("phone", "confirmed", "0301234567"),
+        ("phone", "heard", "+49301234567"),
+        ("phone", "confirmed", "+49301234567"),
         ("name", "collecting", ""),
-        ("name", "confirmed", "Weber"),
+        ("name", "confirmed", "Taylor"),
     ]
     notes = [call for message in world.generations[0].messages for call in message.tool_calls]
-    assert [json.loads(note.arguments) for note in notes] == [{"phone": "0301234567"}, {"name": "Weber"}]
+    assert [json.loads(note.arguments) for note in notes] == [{"phone": "+49301234567"}, {"name": "Taylor"}]
 
 
 def test_a_part_is_kept_and_the_rest_asked_for() -> None:
@@ -124,12 +125,12 @@ def test_a_yes_to_a_value_that_was_not_heard_confirms_nothing() -> None:
     world.frames(12)
     world.say("Yes, okay, yes.")
     world.settle()
-    assert stages(world)[-1] == ("phone", "heard", "0301234567")
+    assert stages(world)[-1] == ("phone", "heard", "+49301234567")
 
 
 def test_a_value_is_given_up_after_its_tries() -> None:
     for give_up, step in (("model", "who"), ("done", "done"), ("transfer", "who")):
-        rule = CollectRule("phone", confirm="always", tries=2, give_up=give_up)
+        rule = CollectRule("phone", options={"region": "DE"}, confirm="always", tries=2, give_up=give_up)
         steps = {**STEPS, "who": StepRule("", ("phone",), (TransitionRule("done"),), {"phone": rule})}
         world = greeted(steps=steps, transfers=give_up == "transfer")
         says(world, "0301234567")
@@ -168,11 +169,11 @@ def test_a_tool_runs_once_its_parameter_was_collected_and_the_model_invents_none
     assert world.assistant_texts() == [ASKED]
     assert says(world, "0301234567") == READ_BACK
     world.say("Yes.")
-    assert json.loads(world.tools[0].arguments) == {"day": "Friday", "phone": "0301234567"}
+    assert json.loads(world.tools[0].arguments) == {"day": "Friday", "phone": "+49301234567"}
     world.finish_tool()
     assert len(world.generations) == 1
     world.call_tool("book", '{"day": "Monday"}')  # a telephone number stays the same
-    assert json.loads(world.tools[0].arguments) == {"day": "Monday", "phone": "0301234567"}
+    assert json.loads(world.tools[0].arguments) == {"day": "Monday", "phone": "+49301234567"}
 
 
 def test_a_tool_that_needs_a_value_and_a_yes_gets_both() -> None:
@@ -183,14 +184,14 @@ def test_a_tool_that_needs_a_value_and_a_yes_gets_both() -> None:
     world.generated()
     world.play_all()
     says(world, "0301234567")
-    assert says(world, "Yes.") == "Shall I book Friday for 0301234567?"
+    assert says(world, "Yes.") == "Shall I book Friday for +49301234567?"
     assert not world.tools
     world.say("Yes, please.")
-    assert json.loads(world.tools[0].arguments) == {"day": "Friday", "phone": "0301234567"}
+    assert json.loads(world.tools[0].arguments) == {"day": "Friday", "phone": "+49301234567"}
 
 
 def test_a_tool_whose_value_was_given_up_does_not_run() -> None:
-    rule = CollectRule("phone", tries=1)
+    rule = CollectRule("phone", options={"region": "DE"}, tries=1)
     world = begun(steps={}, tools={"book": ToolRule("external", collect={"phone": rule})})
     world.say("Book it.")
     world.call_tool("book")
@@ -242,11 +243,11 @@ class Careful(World):
                 ended = ("confirmed", json.loads(action.arguments)["phone"]) if "phone" in action.arguments else ("given_up", "")
                 assert ended in {(stage, value if stage == "confirmed" else "") for _, stage, value in stages(self)}
             elif isinstance(action, act.ValueCollected) and action.stage == "confirmed" and "phone" in action.name:
-                assert f"{spaced(action.value)}." in " ".join(self.assistant_texts())
+                assert kind("phone").confirm(action.value, Frame("en", region="DE")) + "." in " ".join(self.assistant_texts())
         return actions
 
 
-SAID = ("0301234567", "030", "Yes.", "No.", "No, 0307654321.", "Weber", "Are you open?", "Mm-hm.", "")
+SAID = ("0301234567", "030", "Yes.", "No.", "No, 0307654321.", "Taylor", "Are you open?", "Mm-hm.", "")
 
 
 def answered(world: World, words: str) -> None:
@@ -286,7 +287,7 @@ collecting_scripts = st.lists(st.tuples(collecting_moves, st.sampled_from(SAID))
 
 def collected(script: list[tuple[str, str]], greeting: str, give_up: str) -> World:
     """A call of an agent with steps if a value is given up to one of them, else without."""
-    rule = CollectRule("phone", confirm="always", tries=2, give_up=give_up)
+    rule = CollectRule("phone", options={"region": "DE"}, confirm="always", tries=2, give_up=give_up)
     who = StepRule("", ("phone", "name"), (TransitionRule("done"),), {"phone": rule, "name": NAME})
     steps = {**STEPS, "who": who} if give_up == "done" else {}
     tools = {

@@ -329,4 +329,4 @@ def test_a_value_that_the_engine_collects_leads_to_the_other_agent_too() -> None
         assert handed_off(world) == [("billing.yaml", False)]
         assert world.endings()[-1].heard == line
         assert instructions(world).startswith("You are the billing desk.")
-        assert world.state.flow.values == {"phone": "2025550143"}
+        assert world.state.flow.values == {"phone": "+12025550143"}

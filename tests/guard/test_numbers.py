@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voiceagent.guard.numbers import CardNumbers, PhoneNumbers, is_card, luhn, runs
+from voiceagent.guard.numbers import CardNumbers, PhoneNumbers, runs
 from voiceagent.guard.verdict import at_once
+from voiceagent.values.card_numbers import is_card, luhn
 
 VISA = "4111111111111111"
 IN_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")

@@ -71,7 +71,7 @@ def test_a_day_that_may_be_another_is_doubtful_and_one_that_cannot_be_is_unclear
         ("en", "24121980", "", "1980-12-24"),
         ("de", "24.12.80", "", "1980-12-24"),
         ("de", "24. Dezember", "", ""),
-        ("de", "1980", "0000-12-24", "1980-12-24"),
+        ("de", "1980", "--12-24", "1980-12-24"),
         ("en", "No, 1981", "1980-12-24", "1981-12-24"),
     ],
 )
@@ -106,7 +106,8 @@ def test_a_date_of_birth_is_heard_with_its_year(code: str, said: str, so_far: st
     ],
 )
 def test_a_time_is_heard(code: str, said: str, time: str) -> None:
-    assert heard("time", code, said) == HeardValue(time, about_it=True)
+    found = heard("time", code, said)
+    assert (found.value, found.about_it) == (time, True)
 
 
 def test_an_hour_that_may_be_in_the_night_is_doubtful() -> None:
@@ -117,14 +118,14 @@ def test_an_hour_that_may_be_in_the_night_is_doubtful() -> None:
     ("name", "code", "value", "read"),
     [
         ("date", "en", "2026-12-04", "Friday, December 4"),
-        ("date", "en", "2028-12-04", "Monday, December 4 2028"),
+        ("date", "en", "2028-12-04", "Monday, December 4, 2028"),
         ("date", "de", "2026-12-04", "Freitag, 4. Dezember"),
         ("date", "fr", "2026-12-04", "vendredi 4 décembre"),
         ("date_of_birth", "en", "1980-12-24", "December 24, 1980"),
         ("date_of_birth", "de", "1980-12-24", "24. Dezember 1980"),
-        ("date_of_birth", "es", "1980-12-24", "24 de diciembre 1980"),
+        ("date_of_birth", "es", "1980-12-24", "24 de diciembre de 1980"),
         ("time", "en", "15:30", "3:30 PM"),
-        ("time", "de", "15:30", "15:30"),
+        ("time", "de", "15:30", "15:30 Uhr"),
     ],
 )
 def test_a_day_or_time_is_written_to_be_read_back(name: str, code: str, value: str, read: str) -> None:

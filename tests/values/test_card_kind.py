@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from voiceagent.turn_taking.languages import language
-from voiceagent.values.card_kind import HiddenCard, hide_card, hide_digits, is_card
+from voiceagent.values.card_kind import HiddenCard, hide_card, hide_digits
+from voiceagent.values.card_numbers import is_card
 from voiceagent.values.kind import ELSEWHERE, UNCLEAR, Frame, HeardValue
 from voiceagent.values.kinds import kind
 

@@ -47,6 +47,7 @@ from voiceagent.turn_taking.endpointing import ENDPOINTING_MANNERS, WITHOUT_JUDG
 from voiceagent.turn_taking.languages import language
 from voiceagent.turn_taking.overlap import MANNERS
 from voiceagent.turn_taking.patience import ValueShape
+from voiceagent.values.spoken import prepare
 
 MIN_ROOM_TOKENS = 300
 """The least room for a conversation: about five turns."""
@@ -68,6 +69,9 @@ def rules_of(
     leg."""
     moving = step_tools(agent).every if agent.steps else ()
     parameters = {name: collected(value).rule for name, value in agent.collect.items()}
+    if parameters or any(is_collected(value) for step in agent.steps.values() for value in step.values.values()):
+        for code in agent.spoken_languages:
+            prepare(code)
     fixed_ms = agent.turn.fixed_endpointing_delay_ms
     return Rules(
         language=agent.language,

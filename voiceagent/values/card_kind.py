@@ -6,12 +6,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from voiceagent.turn_taking.language import Language, bare_words
+from voiceagent.turn_taking.language import Language
+from voiceagent.values.card_numbers import is_card
+from voiceagent.values.digits import CardDigits, digits_of
 from voiceagent.values.kind import ELSEWHERE, UNCLEAR, Frame, HeardValue
-from voiceagent.values.spoken_digits import digit_runs, spaced
 
-SHORTEST, LONGEST = 13, 19
-"""ISO/IEC 7812 allows 19 digits."""
 _LENGTHS = (("34", 15), ("37", 15), ("30", 14), ("36", 14), ("38", 14))
 USUAL_LENGTH = 16
 _WRITTEN = re.compile(r"(?<![\d.])\d(?:[ -]?\d){12,18}(?![\d.]?\d)")
@@ -36,7 +35,7 @@ class CardKind:
 
     def confirm(self, value: str, frame: Frame) -> str:
         """See `Kind`."""
-        return frame.words.values.card.replace("{digits}", spaced(value[-4:], 4))
+        return frame.words.values.card.replace("{digits}", " ".join(value[-4:]))
 
     def hint(self, frame: Frame) -> str:
         """See `Kind`."""
@@ -62,7 +61,7 @@ class HiddenCard:
 def hide_card(said: str, language: Language, part: int, so_far: str | None) -> HiddenCard:
     """Take the digits of a card out of final words. `so_far` are the digits that are known if the caller was asked for a card:
     then all digits are a card's. None: only a whole number is one. `part` is the number of the next part's mark."""
-    run = max(digit_runs(said, language), key=len, default="").lstrip("+")
+    run = digits_of(said, language.code)
     if so_far is None:
         written = _WRITTEN.search(said)
         digits = re.sub(r"\D", "", written.group()) if written is not None else run
@@ -70,16 +69,14 @@ def hide_card(said: str, language: Language, part: int, so_far: str | None) -> H
             return HiddenCard(said)
         mark = f"card ending {digits[-4:]}"
         return HiddenCard(said.replace(written.group(), f"[{mark}]") if written is not None else f"[{mark}]", mark, digits)
-    if not run:
-        return HiddenCard(said)
-    digits = run if len(run) >= SHORTEST or len(so_far) >= SHORTEST else so_far + run
-    if is_card(digits):
-        mark = f"card ending {digits[-4:]}"
-    elif len(digits) < _length(digits) and len(so_far) < SHORTEST:
+    heard = CardDigits().hear(said, so_far, Frame(language.code))
+    if heard.value is not None:
+        mark = f"card ending {heard.value[-4:]}"
+        return HiddenCard(f"[{mark}]", mark, heard.value)
+    if heard.partial and len(heard.partial) < _length(heard.partial):
         mark = f"part {part} of a card"
-    else:
-        return HiddenCard(NO_CARD)
-    return HiddenCard(f"[{mark}]", mark, digits)
+        return HiddenCard(f"[{mark}]", mark, heard.partial)
+    return HiddenCard(NO_CARD if run else said)
 
 
 def hide_digits(words: str, language: Language, *, asked: bool) -> str:
@@ -90,16 +87,8 @@ def hide_digits(words: str, language: Language, *, asked: bool) -> str:
 
 
 def _is_number(word: str, language: Language) -> bool:
-    return any(character.isdigit() for character in word) or bool(digit_runs(" ".join(bare_words(word)), language))
+    return any(character.isdigit() for character in word) or bool(digits_of(word, language.code))
 
 
 def _length(digits: str) -> int:
     return next((length for start, length in _LENGTHS if digits.startswith(start)), USUAL_LENGTH)
-
-
-def is_card(digits: str) -> bool:
-    """Returns whether the digits are a whole card's, by their count and their check digit (ISO/IEC 7812-1, Luhn)."""
-    if not _length(digits) <= len(digits) <= LONGEST:
-        return False
-    doubled = (int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits)))
-    return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0

@@ -14,11 +14,11 @@ from voiceagent.turn_taking.languages import language
 
 @dataclass(frozen=True, slots=True)
 class HeardValue:
-    """The caller's words, as a kind of value hears them."""
+    """The caller's words, as a kind of value hears them. Its repr holds no value: a card's number stands in no log."""
 
-    value: str | None = None
+    value: str | None = field(default=None, repr=False)
     """The whole value in its written form."""
-    partial: str = ""
+    partial: str = field(default="", repr=False)
     """The part of it that is known, with what was known before."""
     about_it: bool = False
     """True if the words are about the value."""
@@ -45,6 +45,16 @@ class Frame:
     def words(self) -> Language:
         """The data of the language."""
         return language(self.language)
+
+    def number(self, *names: str, default: int = 0) -> int:
+        """The first of these options that is a whole number."""
+        given = (self.options.get(name) for name in names)
+        return next((one for one in given if isinstance(one, int) and not isinstance(one, bool)), default)
+
+    def text(self, name: str, default: str = "") -> str:
+        """An option that is a text."""
+        given = self.options.get(name)
+        return given if isinstance(given, str) else default
 
 
 class Kind(Protocol):

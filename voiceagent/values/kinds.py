@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from voiceagent.values.calendar_kinds import BirthKind, DateKind, TimeKind
 from voiceagent.values.card_kind import CardKind
-from voiceagent.values.digit_kinds import DigitsKind, MoneyKind, PhoneKind
+from voiceagent.values.choices import Choice
+from voiceagent.values.days import DateKind, DateOfBirth
+from voiceagent.values.digits import Digits, Phone
 from voiceagent.values.kind import Kind
-from voiceagent.values.text_kinds import AddressKind, EmailKind
-from voiceagent.values.word_kinds import ChoiceKind, NameKind, YesNoKind
+from voiceagent.values.money import Money
+from voiceagent.values.spelled import Email, Name, PostalAddress
+from voiceagent.values.times import TimeKind
+from voiceagent.values.yes_no import YesNo
 
 _ALL: tuple[Kind, ...] = (
-    PhoneKind(),
-    EmailKind(),
-    NameKind(),
-    AddressKind(),
+    Phone(),
+    Email(),
+    Name(),
+    PostalAddress(),
     DateKind(),
     TimeKind(),
-    BirthKind(),
-    DigitsKind(),
-    MoneyKind(),
-    ChoiceKind(),
-    YesNoKind(),
+    DateOfBirth(),
+    Digits(),
+    Money(),
+    Choice(),
+    YesNo(),
     CardKind(),
 )
 KINDS: Mapping[str, Kind] = {one.name: one for one in _ALL}
