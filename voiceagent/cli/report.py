@@ -144,9 +144,9 @@ def _tell(group: TurnGroup) -> None:
         show(_wait_table(group))
     counts = group.counts()
     told = [f"{number} {status}" for status, number in counts.statuses.items()]
-    told += [f"{counts.interruptions} interrupted by speech", f"{counts.cut_offs} callers probably cut off"]
+    told.append(f"{counts.cut_offs} caller{'' if counts.cut_offs == 1 else 's'} probably cut off")
     if counts.tools:
-        told.append(f"{counts.tools} tools, {counts.tools_failed} failed")
+        told.append(f"{counts.tools} tool run{'' if counts.tools == 1 else 's'}, {counts.tools_failed} failed")
     if speculative := counts.speculative_kept + counts.speculative_discarded:
         told.append(f"{counts.speculative_kept} of {speculative} speculative replies kept, {counts.wasted_tokens} tokens wasted")
     if counts.steps:
