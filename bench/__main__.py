@@ -44,6 +44,7 @@ ON_REQUEST = (
     "reports",
     "soak",
     "starter",
+    "steps",
     "transcription",
     "vllm",
     "voicemail",
