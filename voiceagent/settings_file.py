@@ -262,6 +262,8 @@ def _choices(place: _Place) -> str:
             words += map(str, get_args(member))
         elif isinstance(member, type) and issubclass(member, enum.Enum):
             words += [str(one.value) for one in member]
+        elif member is bool and len(members) > 1:
+            words += ["true", "false"]
     return f", expected one of {', '.join(words)}{did_you_mean(place.value, words)}" if words else ""
 
 

@@ -330,3 +330,71 @@ def test_a_value_that_the_engine_collects_leads_to_the_other_agent_too() -> None
         assert world.endings()[-1].heard == line
         assert instructions(world).startswith("You are the billing desk.")
         assert world.state.flow.values == {"phone": "+12025550143"}
+
+
+def test_the_last_words_are_said_again_without_the_language_model() -> None:
+    world = begun()
+    world.say("Hello.")
+    world.answer("Why do you call? Please tell me more about it.")
+    world.play_all()
+    for words in ("Sorry, could you say that again, please?", "Pardon?"):
+        world.say(words)
+        world.play_all()
+        assert world.endings()[-1].heard == "Why do you call? Please tell me more about it."
+    world.say("Repeat my appointment for Friday.")
+    assert len(world.generations) == 1
+
+
+def test_what_was_cut_off_is_said_again_as_a_whole() -> None:
+    world = begun()
+    world.say("Hello.")
+    world.answer("We are open from nine to five on every day of the week.")
+    world.synthesise_all()
+    world.frames(40)
+    world.say("What was that?")
+    world.settle()
+    world.play_all()
+    assert world.endings()[-1].heard == "We are open from nine to five on every day of the week."
+
+
+def test_a_question_that_is_said_again_stays_open() -> None:
+    world = World(Rules(language="en", steps=STEPS, tools={**TOOLS, "book": ToolRule("external", confirm="Shall I book it?")}))
+    world.begin()
+    world.say("Book it.")
+    world.call_tool("book")
+    world.generated()
+    world.play_all()
+    world.say("I didn't catch that.")
+    world.play_all()
+    assert world.endings()[-1].heard == "Shall I book it?"
+    world.say("Yes, please.")
+    assert [run.name for run in world.tools] == ["book"]
+
+
+def test_a_caller_who_asks_for_a_person_goes_to_the_step_for_that() -> None:
+    steps = {**STEPS, "desk": StepRule("Say that somebody will call back.", for_person=True)}
+    world = World(Rules(language="en", instructions="You are a clinic.", steps=steps, tools=TOOLS))
+    world.begin()
+    world.speech()
+    world.pause_with("Can I speak to a real person?")
+    world.silence()
+    assert not world.generations
+    world.endpoint()
+    assert entered(world) == ["reason", "desk"]
+    assert instructions(world).endswith("Say that somebody will call back.")
+    world.answer("Somebody will call you back.")
+    world.play_all()
+    world.say("Can I speak to a real person?")
+    assert entered(world) == ["reason", "desk"]
+
+
+def test_a_person_may_be_another_agent_and_a_transfer_goes_first() -> None:
+    steps = {**STEPS, "desk": StepRule(handoff="billing.yaml", summary=False, for_person=True)}
+    rules = Rules(language="en", steps=steps, tools=TOOLS, agents={"billing.yaml": OTHER}, phrases=Phrases(handoff="One moment."))
+    for transfers in (False, True):
+        world = World(replace(rules, transfers=transfers))
+        world.begin()
+        world.say("I want to talk to a person.")
+        world.play_all()
+        assert bool(handed_off(world)) is not transfers
+        assert any(isinstance(action, act.Transfer) for action in world.actions) is transfers

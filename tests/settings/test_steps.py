@@ -41,7 +41,7 @@ GOOD = """steps:
         (("after: book, result", "result"), 10, "`result` needs `after`"),
         (("  done: {}", "  done: {}\n  lost: {}"), 13, "step lost cannot be reached"),
         (("  done: {}", "  done: {}\n  Bad-Name: {everywhere: true}"), 13, "expected a name of small letters"),
-        (("everywhere: true", "everywhere: maybe"), 11, "Expected `bool`"),
+        (("everywhere: true", "everywhere: maybe"), 11, "'maybe'"),
     ],
 )
 def test_a_mistake_is_told_with_its_line(tmp_path: Path, change: tuple[str, str], line: int, said: str) -> None:

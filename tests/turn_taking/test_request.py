@@ -6,7 +6,7 @@ import pytest
 
 from voiceagent.turn_taking.languages import LANGUAGES, language
 from voiceagent.turn_taking.overlap import Overlap
-from voiceagent.turn_taking.request import asks_nothing
+from voiceagent.turn_taking.request import asks_nothing, asks_to_repeat
 
 STATEMENT = "Your table for four is booked."
 HALTS = {
@@ -164,3 +164,56 @@ def test_what_lets_a_matter_be_asks_for_nothing_in_every_language() -> None:
     for one in LANGUAGES.values():
         assert one.dismissals, one.name
         assert all(asks_nothing(Overlap(" ".join(words), 0.0, True, "", ""), "", one) for words in one.dismissals), one.name
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("en", "Sorry, could you repeat that, please?"),
+        ("en", "I didn't catch that."),
+        ("en", "Say that again?"),
+        ("en", "Can you say the last part again?"),
+        ("en", "Please repeat the question."),
+        ("de", "Können Sie die Frage noch einmal wiederholen?"),
+        ("es", "Perdón, no he entendido la pregunta."),
+        ("it", "Potrebbe ripetere la domanda?"),
+        ("nl", "Wat zei u? Dat heb ik niet verstaan."),
+        ("pt", "Desculpe, pode repetir a pergunta?"),
+        ("fr", "Pardon, je n'ai pas bien compris."),
+        ("de", "Wie bitte?"),
+        ("de", "Können Sie das bitte wiederholen?"),
+        ("de", "Das habe ich nicht verstanden."),
+        ("fr", "Vous pouvez répéter, s'il vous plaît ?"),
+        ("fr", "Je n'ai pas compris."),
+        ("es", "¿Puede repetir, por favor?"),
+        ("es", "¿Cómo dice?"),
+        ("it", "Può ripetere, per favore?"),
+        ("it", "Non ho capito."),
+        ("nl", "Kunt u dat herhalen, alstublieft?"),
+        ("nl", "Nog een keer, alsjeblieft."),
+        ("pt", "Pode repetir, por favor?"),
+        ("pt", "Não entendi."),
+    ],
+)
+def test_a_request_for_the_last_words_is_known(code: str, said: str) -> None:
+    assert asks_to_repeat(said, language(code))
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("en", "Can you repeat my order?"),
+        ("en", "Book the same table again, please."),
+        ("en", "I want to try again tomorrow."),
+        ("de", "Können Sie den Termin wiederholen?"),
+        ("de", "Ich möchte noch einmal für Freitag buchen."),
+        ("fr", "Comment ça marche ?"),
+        ("es", "¿Cómo puedo pagar otra vez?"),
+        ("it", "Come posso pagare di nuovo?"),
+        ("nl", "Ik wil nog een keer komen."),
+        ("pt", "Quero marcar outra vez."),
+        ("en", ""),
+    ],
+)
+def test_a_request_for_something_else_is_none_for_the_last_words(code: str, said: str) -> None:
+    assert not asks_to_repeat(said, language(code))

@@ -226,7 +226,16 @@ def _values(tools: Sequence[Tool], name: str) -> tuple[ValueShape, ...]:
 def _step_rule(step: StepSettings) -> StepRule:
     ways = tuple(TransitionRule(way.to, way.when, way.after, way.result) for way in step.next)
     own = {name: collected(value).rule for name, value in step.values.items() if is_collected(value)}
-    return StepRule(step.instructions, tuple(step.values), ways, own, step.handoff, step.summary, step.pass_values)
+    return StepRule(
+        step.instructions,
+        tuple(step.values),
+        ways,
+        own,
+        step.handoff,
+        step.summary,
+        step.pass_values,
+        step.everywhere == "person",
+    )
 
 
 def _leg_rule(tool: Tool) -> ToolRule:

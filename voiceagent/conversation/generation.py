@@ -35,7 +35,7 @@ from voiceagent.conversation.rules import ReplyWish
 from voiceagent.conversation.silence import SILENCE
 from voiceagent.conversation.state import NextReply, Phase, Step
 from voiceagent.conversation.tool_runs import make_move, next_round, start_tool
-from voiceagent.conversation.tools import confirmation_over, reply_that_tells
+from voiceagent.conversation.tools import ask_to_confirm, confirmation_over, reply_that_tells
 from voiceagent.turn_taking.request import agrees
 
 
@@ -82,6 +82,7 @@ def _answer(step: Step, wish: ReplyWish | None = None) -> None:
         generate(step, reply)
         return
     said = step.state.caller_turn.unanswered
+    again, person = (steps.line_again(step, said), steps.person_step(step, said)) if said and _is_plain(wish) else ("", "")
     if said:
         remember_words(step, said, step.state.caller_turn.context)
     reply = make_live(step, _new_reply(step, step.state.memory.turns, wish=wish, answers_user=bool(said)))
@@ -93,6 +94,13 @@ def _answer(step: Step, wish: ReplyWish | None = None) -> None:
         confirmed = replace(asked, call_id=f"{asked.call_id}_confirmed")
         revise(step, reply.with_tool(confirmed))
         start_tool(step, reply, confirmed)
+    elif again:
+        if asked is not None:
+            ask_to_confirm(step, asked)
+        make_move(step, reply, collecting.NextMove(again))
+    elif person:
+        steps.go_to(step, person)
+        make_move(step, reply, collecting.NextMove())
     elif said and _is_plain(wish) and (move := collecting.hear(step, said)) is not None:
         make_move(step, reply, move)
     else:

@@ -220,6 +220,8 @@ class StepRule(Struct, frozen=True, forbid_unknown_fields=True):
     """True if that agent reads a summary of what was said."""
     passes: tuple[str, ...] | None = None
     """The names of the values that it gets. None: all."""
+    for_person: bool = False
+    """True if a caller who asks for a person goes there."""
 
 
 class Rules(Struct, frozen=True, forbid_unknown_fields=True):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
-from voiceagent.conversation import collecting
+from voiceagent.conversation import collecting, steps
 from voiceagent.conversation.caller_words import said_so_far
 from voiceagent.conversation.history import Message
 from voiceagent.conversation.memory import known_history
@@ -46,7 +46,7 @@ def speculate(step: Step) -> None:
     if pause.refusal is not None or state.caller_turn.refusal is not None:
         return
     text, context = said_so_far(step, pause.text), state.caller_turn.context
-    if collecting.answers_itself(step, text):
+    if collecting.answers_itself(step, text) or steps.person_step(step, text) or steps.line_again(step, text):
         return
     reply = Reply(state.replies.next_reply_id, state.memory.turns + 1, assumed_text=text, context=context, answers_user=True)
     make_live(step, reply)

@@ -18,6 +18,8 @@ from voiceagent.conversation.history import read_arguments
 from voiceagent.conversation.reply_lifecycle import owe_answer
 from voiceagent.conversation.rules import Rules, StepRule, TransitionRule
 from voiceagent.conversation.state import Phase, Step
+from voiceagent.turn_taking.person_request import person_requests
+from voiceagent.turn_taking.request import asks_to_repeat
 from voiceagent.turn_taking.spoken_language import AUTO, SpokenLanguage
 
 NOTE, GO_TO = "note", "go_to_step"
@@ -61,6 +63,22 @@ def give_up(step: Step, value: str) -> None:
     """The caller does not tell this value of the step."""
     flow = step.state.flow
     step.put(flow=replace(flow, given_up=flow.given_up | {value}))
+
+
+def person_step(step: Step, said: str) -> str:
+    """The step to which a caller goes who asks for a person with these words. Empty: there is none, or they ask for none."""
+    names = (name for name, rule in step.state.rules.steps.items() if rule.for_person and name != step.state.flow.step)
+    name = next(names, "")
+    asks = name and person_requests(tuple(language.phone.person for language in step.possible_languages)).made_in(said)
+    return name if asks else ""
+
+
+def line_again(step: Step, said: str) -> str:
+    """The agent's last words, if the caller only asks to hear them again, in an agent with steps; with the rest that was not
+    heard. Empty: the caller asks for something else."""
+    if not step.state.rules.steps or not asks_to_repeat(said, step.language):
+        return ""
+    return f"{step.last_said} {step.state.replies.unheard_text}".strip()
 
 
 def go_to(step: Step, name: str) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -48,8 +48,9 @@ class StepSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """True if that agent reads a summary of what was said, which the language model writes."""
     pass_values: Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_VALUES)] | None = None
     """The values that it gets. None: all that are known."""
-    everywhere: bool = False
-    """True if the model may go to it from any step, because the caller asks for it. Going to the first step starts over."""
+    everywhere: bool | Literal["person"] = False
+    """True if the model may go to it from any step, because the caller asks for it. Going to the first step starts over.
+    `person`: besides, a caller who asks for a person is taken there without the model, unless they can be transferred to one."""
 
 
 Steps = Annotated[dict[str, StepSettings], msgspec.Meta(max_length=MAX_STEPS)]
@@ -74,6 +75,9 @@ def step_mistakes(steps: Mapping[str, StepSettings]) -> Iterator[Mistake]:
         yield from _of_handoff(name, step, collected, is_first=name == next(iter(steps)))
         for following in step.next:
             yield from _of_transition(name, step, following, steps, collected)
+    asked_for = [name for name, step in steps.items() if step.everywhere == "person"]
+    for name in asked_for[1:]:
+        yield f"step {name}: callers who ask for a person go to {asked_for[0]} already; write `everywhere: true`", ("steps", name)
     if steps:
         reached = _reachable(steps)
         for name in steps:

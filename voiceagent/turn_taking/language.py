@@ -287,6 +287,10 @@ class Language:
     Expressions that also begin a longer turn are left out: greetings, "yes", "sorry"."""
     farewells: frozenset[tuple[str, ...]] = frozenset()
     """Phrases that say goodbye or thanks. They do not object to the end of a call."""
+    repetitions: frozenset[tuple[str, ...]] = frozenset()
+    """Phrases that ask the agent to say its last words again."""
+    beside_repetitions: frozenset[str] = frozenset()
+    """Words beside such a phrase that name nothing else: "that", "the question"."""
     introductions: frozenset[tuple[str, ...]] = frozenset()
     """Phrases behind which people say their name."""
     destroying: frozenset[str] = frozenset()

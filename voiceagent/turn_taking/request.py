@@ -76,6 +76,19 @@ def is_farewell(said: str, language: Language) -> bool:
     return farewells > 0 and beside.issuperset(left)
 
 
+MAX_REPEAT_WORDS = 9
+"""A longer turn says more than that it wants to hear something again."""
+
+
+def asks_to_repeat(said: str, language: Language) -> bool:
+    """True for words that only ask the agent to say its last words again."""
+    words = bare_words(said)
+    left, phrases = without_phrases(words, language.repetitions)
+    beside = language.beside_commands | language.beside_repetitions | language.backchannels | language.commands
+    beside |= language.unfinished.get("filler", frozenset())
+    return phrases > 0 and len(words) <= MAX_REPEAT_WORDS and (beside - language.destroying).issuperset(left)
+
+
 MAX_YES_WORDS = 8
 """A longer answer says more than yes."""
 
