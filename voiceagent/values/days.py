@@ -19,6 +19,7 @@ from voiceagent.values.spoken import Token, cardinal, compound, longest, number_
 CENTURY = 100
 WEEK = 7
 SOON = 2
+MOST_DAYS = 31
 """Within so many days, "next" may mean the one after."""
 DAY_FIRST_NOT = frozenset({"US", "PH", "CA"})
 """Regions that write the month first."""
@@ -59,8 +60,8 @@ class DateKind:
             tokens = pair[0]
         for part in _parts(tokens, frame):
             found = _figures(" ".join(one.text for one in part) if part is not tokens else said, frame) or _said(part, frame)
-            if found is None and before and (number := _number(part, frame)):
-                found = Day(year=number) if number > CENTURY else Day(day=number) if number <= 31 else None
+            if found is None and before:
+                found = _one_number(_number(part, frame), frame)
             if found is not None:
                 return self._heard(found, before, frame)
         return HeardValue(about_it=speech.restarts)
@@ -173,6 +174,13 @@ def _day(year: int, month: int, day: int) -> date | None:
         return None
 
 
+def _one_number(number: int, frame: Frame) -> Day | None:
+    """A day or a year that is put into what was said before."""
+    if number > CENTURY:
+        return Day(year=number)
+    return Day(day=number) if 1 <= number <= MOST_DAYS else Day(year=_year(number, frame)) if number else None
+
+
 def _partial(found: Day, before: str) -> str:
     return f"--{found.month:02}-{found.day:02}" if found.month and found.day else before if before.startswith("--") else ""
 
@@ -253,6 +261,12 @@ def _said(tokens: Sequence[Token], frame: Frame) -> Day | None:
             return Day(exact=today + timedelta(days=found[0]))
         if starts(tokens, at, own.next_week) and today != date.min:
             return Day(exact=today + timedelta(days=WEEK), doubtful=True)
+    if own.dotted:  # "am fünften Zwölften"
+        for at in range(len(tokens)):
+            day = _ordinal(tokens, at, code)
+            month = _ordinal(tokens, day[1], code) if day else None
+            if day and month and month[0] <= len(months):
+                return Day(day[0], month[0], _year_behind(tokens, month[1], frame))
     numbers = [found for at in range(len(tokens)) if (found := _ordinal(tokens, at, code))]
     rest = [one for one in tokens if one.word and one.word not in own.beside]
     if numbers and len(rest) <= 3:

@@ -106,7 +106,7 @@ def _words(tokens: Sequence[Token], frame: Frame) -> tuple[Decimal, str, bool] |
     """An amount in words, or in figures with a currency's name."""
     own, code = dictation(frame.language), frame.language
     for at in range(len(tokens)):
-        number = cardinal(tokens, at, code)
+        number = cardinal(tokens, at, code) or ((1, at) if longest(tokens, at, own.currencies) else None)  # a dollar twenty
         if number is None:
             continue
         amount, end = Decimal(number[0]), number[1]

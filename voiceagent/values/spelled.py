@@ -29,9 +29,12 @@ TOP_LEVEL = words(
 )
 NEAR_DOMAIN = 0.85
 NEAR_WORD, NEAR_LOCAL = 0.5, 0.5
+SPELLED, NEAR_SPELLED = 3, 0.75
+"""Letters in a row, at least, and their least likeness to the word before them that they spell."""
 MOST_NAME_WORDS = 5
+MOST_POSTCODE = 8
 LONGEST = 120
-_NAME_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_HYPHENED = re.compile(r"(?<![\w-])[^\W\d_](?:-[^\W\d_]){2,}(?![\w-])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,21 @@ def _plain(text: str) -> str:
     return re.sub(r"[^a-z0-9@._+/-]", "", folded(text))
 
 
+def _respelled(items: Sequence[Item]) -> list[Item]:
+    """The items without a word that is spelled right behind it."""
+    kept: list[Item] = []
+    row = 0
+    for one in items:
+        row = row + 1 if one.kind == "letter" else 0
+        kept.append(one)
+        if row < SPELLED or len(kept) <= row or kept[-row - 1].kind != "word":
+            continue
+        spelled = "".join(letter.text for letter in kept[-row:])
+        if SequenceMatcher(None, _plain(kept[-row - 1].text), spelled).ratio() >= NEAR_SPELLED:
+            del kept[-row - 1]
+    return kept
+
+
 def _joined(items: Sequence[Item]) -> str:
     return _plain("".join(one.text for one in items))
 
@@ -137,7 +155,7 @@ def _without_ends(items: list[Item], tokens: Sequence[Token], own: Dictation) ->
         else:
             label += _plain(one.text)
     fill = own.fillers
-    return [one for one in kept if one.kind != "word" or tokens[one.at].word not in fill]
+    return [one for one in _respelled(kept) if one.kind != "word" or tokens[one.at].word not in fill]
 
 
 def _beside(item: Item, tokens: Sequence[Token], own: Dictation) -> bool:
@@ -173,6 +191,8 @@ def _is_address(items: Sequence[Item], tokens: Sequence[Token], said: str, frame
 def _put_into(value: str, text: str) -> HeardValue:
     """A part of an address that was read back is said again."""
     local, _, domain = value.partition("@")
+    if re.fullmatch(r"(\.[a-z]+)+", text):
+        return _address(f"{local}@{domain[: domain.find('.')]}{text}")
     if text.startswith("@") and len(text) > 2:
         return _address(f"{local}{text}" if "." in text else f"{local}{text}{domain[domain.find('.') :]}")
     if len(text) <= 3 and (changed := put_in(local, text)):
@@ -225,6 +245,8 @@ class Name:
         tokens, introduced = _introduced(speech.tokens, own)
         items = items_of(tokens, frame.language, letters=True)
         spelled, words = _letters(items), _names(tokens, items, own)
+        if joined := _HYPHENED.findall(said):
+            spelled = joined[-1].replace("-", "").casefold()
         if len(spelled) == 1 and (not before or words):  # "I"
             spelled = ""
         small = [word for word in words if folded(word) in own.small]
@@ -234,7 +256,7 @@ class Name:
             return HeardValue(about_it=speech.restarts)
         if not spelled:
             return self._heard(" ".join(_capital(word, own) for word in words), own)
-        words = [word for word in words if folded(word) not in own.small]
+        words = [word for word in words if folded(word) not in own.small and (word[0].isupper() or not before)]
         if len(spelled) <= 2 and before:
             changed = _letter_put_in(before, spelled)
             return UNCLEAR if changed is None else self._heard(changed, own, spelled=True)
@@ -412,9 +434,12 @@ def _line(tokens: Sequence[Token], own: Dictation, frame: Frame) -> str:
             and previous.kind == one.kind == "digit"
             and not token.broken
             and len(one.text) == 1
-            and len(parts[-1]) < 6
+            and len(parts[-1]) < MOST_POSTCODE
+            and not tokens[previous.at].glued
         ):
             parts[-1] += one.text
+        elif parts and token.glued and tokens[one.at - 1].word:  # YO1
+            parts[-1] += word
         elif parts and tokens[one.at - 1].text in "-'’" and token.glued and one.at:
             parts[-1] += tokens[one.at - 1].text + word
         else:

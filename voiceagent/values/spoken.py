@@ -59,6 +59,13 @@ def tokens_of(said: str) -> list[Token]:
 
 def longest(tokens: Sequence[Token], at: int, known: Mapping[Phrase, T], *, across: bool = False) -> tuple[T, int] | None:
     """The meaning of the longest known phrase that begins here, and its end. No punctuation stands in it, but a hyphen may."""
+    elided = tokens[at].bare if at < len(tokens) else ""
+    if elided and elided != tokens[at].word and (found := _longest(tokens, at, known, elided, across=across)):
+        return found
+    return _longest(tokens, at, known, "", across=across)
+
+
+def _longest(tokens: Sequence[Token], at: int, known: Mapping[Phrase, T], first: str, *, across: bool) -> tuple[T, int] | None:
     found: tuple[T, int] | None = None
     said: list[str] = []
     for index in range(at, min(len(tokens), at + 9)):
@@ -69,7 +76,7 @@ def longest(tokens: Sequence[Token], at: int, known: Mapping[Phrase, T], *, acro
             break
         if said and token.broken and not across:
             break
-        said.append(token.word)
+        said.append(first if first and index == at else token.word)
         if (meaning := known.get(tuple(said))) is not None:
             found = (meaning, index + 1)
     return found
@@ -115,8 +122,12 @@ def number_table(code: str) -> Mapping[Phrase, int]:
 @functools.cache
 def small_numbers(code: str) -> Mapping[Phrase, int]:
     """The numbers that are said as one within a dictated one: up to 99, and hundreds. In Romance languages up to 999."""
-    full = code not in ("en", "de", "nl")
-    return {said: value for said, value in number_table(code).items() if full or value < HUNDRED or value % HUNDRED == 0}
+    full, joiner = code not in ("en", "de", "nl"), dictation(code).joiner
+    return {
+        said: value
+        for said, value in number_table(code).items()
+        if full or value < HUNDRED or value % HUNDRED == 0 or joiner in said or len(said) == 1
+    }
 
 
 @functools.cache
@@ -240,7 +251,7 @@ def _item(tokens: Sequence[Token], at: int, code: str, own: Dictation, *, letter
         is_sign = is_sign and not (token.text == "-" and _joins(tokens, at))
         return Item("sign", token.text, at, at + 1) if is_sign or token.text == "+" else None
     if letters and len(token.word) == 1 and token.word.isalpha():
-        return Item("letter", token.word, at, at + 1)
+        return Item("letter", token.text.casefold(), at, at + 1)
     if token.word.isdecimal():
         return Item("digit", "".join(str(int(char)) for char in token.word), at, at + 1)
     if number := longest(tokens, at, small_numbers(code)):

@@ -71,7 +71,7 @@ FRENCH = Dictation(
         "juin",
         "juillet/juil",
         "août/aout",
-        "septembre/sept",
+        "septembre",
         "octobre/oct",
         "novembre/nov",
         "décembre/déc",

@@ -111,7 +111,7 @@ PORTUGUESE = Dictation(
     introductions=phrases(
         """meu nome é|o meu nome é|me chamo|chamo me|eu sou|sou|eu sou o|eu sou a|sou o|sou a|aqui
         é|fala|senhor|senhora|doutor|doutora|em nome de|sobrenome
-        |meu sobrenome é|moro na|moro no|moro em|meu endereço é|o endereço é|eu moro na|é"""
+        |meu sobrenome é|moro na|moro no|moro em|meu endereço é|o endereço é|eu moro na"""
     ),
     names=words(
         """maria josé ana joão antônio francisco carlos paulo pedro lucas luiz marcos luis gabriel rafael daniel marcelo bruno
