@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import phonenumbers
 from typing_extensions import override
@@ -21,6 +22,7 @@ SHORTEST_PHONE, LONGEST_PHONE = 7, 15
 LONGEST_GROUP = 5
 """A longer group of a telephone number is read back in several."""
 LONGEST_CARD = 19
+_HUNDREDS = re.compile(r"[1-9]00")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class Digits:
         if before and (changed := corrected(before, speech.tokens, own, read)):
             return self._heard(changed, frame, doubtful=False)
         digits = repaired(items, speech.tokens, own, fits)
+        if not fits(digits) and fits(flat := repaired(_flat(items), speech.tokens, own, fits)):
+            digits = flat
         if not fits(digits):  # other numbers may stand beside it
             digits = max((text_of(row) for row in _rows(items) if fits(text_of(row))), key=len, default=digits)
         if not digits or not self._is_about(said, digits, items, speech.tokens, frame):
@@ -114,6 +118,15 @@ def _rows(items: Sequence[Item]) -> list[list[Item]]:
         else:
             rows[-1].append(one)
     return rows
+
+
+def _flat(items: Sequence[Item]) -> list[Item]:
+    """The digits, each hundred before a number below it as its first digit: recognisers write "two one two" as "200 12"."""
+    flat = list(items)
+    for at, (one, after) in enumerate(pairwise(items)):
+        if _HUNDREDS.fullmatch(one.text) and len(after.text) == 2 and after.text.isdecimal():
+            flat[at] = replace(one, text=one.text[0])
+    return flat
 
 
 def _only_digits(items: Sequence[Item], *, plus: bool) -> list[Item]:

@@ -62,6 +62,8 @@ class Email:
         text = _joined(items)
         if not text or not _is_address(items, tokens, said, frame, so_far=bool(before)):
             return HeardValue(about_it=speech.restarts)
+        if before and "@" not in before and text in DOMAINS:
+            return _address(f"{before}@{text}")
         if before and "@" in text and not text.startswith("@"):
             return _address(text)
         if whole:

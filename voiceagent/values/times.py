@@ -148,6 +148,9 @@ def _one(tokens: Sequence[Token], at: int, frame: Frame) -> tuple[int, int, int]
     own, code = dictation(frame.language), frame.language
     if (before := longest(tokens, at, own.before_hour)) and (hour := _hour_at(tokens, before[1], frame)):
         return hour[0], before[0], hour[1]
+    figures = tokens[at].word
+    if figures.isdecimal() and len(figures) in (3, 4) and int(figures[:-2]) < DAY_HOURS and int(figures[-2:]) < HOUR_MINUTES:
+        return int(figures[:-2]), int(figures[-2:]), at + 1  # "1145 in the morning"
     number = _number(tokens, at, code, HOUR_MINUTES - 1)
     if number is None:
         return None

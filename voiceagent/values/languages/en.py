@@ -95,7 +95,9 @@ ENGLISH = Dictation(
         evening, this evening|night: at night, tonight"""
     ),
     before_hour=counts(
-        "30: half past, half|15: quarter past, a quarter past, quarter after|-15: quarter to, a quarter to, quarter of"
+        """30: half past, half pass, half|15: quarter past, quarter pass, a quarter past, quarter after
+        |-15: quarter to, a quarter to
+        , quarter of"""
     ),
     minutes_from=counts("1: past, after, minutes past, minutes after|-1: to, before, till, minutes to, minutes before"),
     hour=words("o'clock oclock hours"),
