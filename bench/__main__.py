@@ -47,6 +47,7 @@ ON_REQUEST = (
     "steps",
     "transcription",
     "vllm",
+    "vocabulary",
     "voicemail",
 )
 """Run only when named: they take up to an hour, and some install other people's software."""

@@ -73,6 +73,7 @@ from voiceagent.store.personal_data import PersonalData
 from voiceagent.store.schema import check_driver
 from voiceagent.store.turns import TurnStore
 from voiceagent.store.writer import StoreWriter
+from voiceagent.stt.vocabulary import words_of
 from voiceagent.task_owner import running
 from voiceagent.telephone.application import TelephonePart
 from voiceagent.telephone.features.call_results import CallResults
@@ -493,7 +494,11 @@ def _speech(agent: AgentConfig, engines: Engines) -> AgentSpeech:
         said = phrases.text(name)
         by_name[name] = getattr(own, name) if said is None else said
     by_name.update((filler, filler) for filler in (own.fillers if phrases.fillers is None else phrases.fillers))
-    speech = AgentSpeech(agent.speech, by_name, agent.base_dir, engines.tts, first, engines.voices)
+    named = [word for word in words_of(agent.vocabulary) if word.say]
+    ipa = {word.word: word.say for word in named if word.is_ipa}
+    respelled = {word.word: word.say for word in named if not word.is_ipa}
+    settings = structs.replace(agent.speech, lexicon={**ipa, **agent.speech.lexicon})
+    speech = AgentSpeech(settings, by_name, agent.base_dir, engines.tts, first, engines.voices, respelled)
     for code in agent.spoken_languages:  # made now, because it takes milliseconds
         speech.voice(code)
     return speech

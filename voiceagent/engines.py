@@ -23,6 +23,7 @@ from voiceagent.models.registry import EngineSpec, Profile, Registry, registry
 from voiceagent.plugins import Create, load_plugin
 from voiceagent.settings.agent import AgentConfig, LlmSettings, OwnModel
 from voiceagent.stt.engine import SttEngine
+from voiceagent.stt.vocabulary import VocabularyWord, words_of
 from voiceagent.tts.engine import TtsEngine
 from voiceagent.turn_judges.judge import TurnJudge
 from voiceagent.turn_taking.spoken_language import AUTO
@@ -89,7 +90,7 @@ def _load(profile: Profile, agent: AgentConfig, known: Registry) -> Engines:
     if agent.language == AUTO:
         hears["languages"] = agent.spoken_languages
     voice = profile.tts.with_options(options.tts)
-    llm = load_llm(profile.llm, agent.llm, options.llm, known)
+    llm = load_llm(profile.llm, agent.llm, options.llm, known, words_of(agent.vocabulary))
     return Engines(
         stt=load_stt(profile.stt.with_options({**options.stt, **hears}), known),
         llm=llm,
@@ -111,17 +112,23 @@ def load_tts(spec: EngineSpec, known: Registry | None = None) -> TtsEngine:
     return voice
 
 
-def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, object], known: Registry | None = None) -> LlmEngine:
-    """The profile's language model, or the server that the agent names, with the fallback that the agent names. Raises
-    ModelError, ConfigError."""
+def load_llm(
+    spec: EngineSpec,
+    llm: LlmSettings,
+    options: Mapping[str, object],
+    known: Registry | None = None,
+    vocabulary: Sequence[VocabularyWord] = (),
+) -> LlmEngine:
+    """The profile's language model, or the server that the agent names, with the fallback that the agent names. `vocabulary` is
+    the agent's. Raises ModelError, ConfigError."""
     if llm.model and not llm.base_url and spec.is_local:
         raise ConfigError(f"llm.model: {llm.model!r:.80} is asked of no server; name one with llm.base_url, or leave it out")
     chosen = {"temperature": llm.temperature, "max_tokens": llm.max_tokens}
     if llm.base_url or not spec.is_local:
         first: LlmEngine = _plugin("llm", "openai")(None, {**_server(spec, llm), **chosen, **options})
-        first = first if llm.base_url else grounded(first, spec.model, known)
+        first = first if llm.base_url else grounded(first, spec.model, known, vocabulary)
     else:
-        first = grounded(_create("llm", spec.with_options({**chosen, **options}), known), spec.model, known)
+        first = grounded(_create("llm", spec.with_options({**chosen, **options}), known), spec.model, known, vocabulary)
     if not llm.fallback:
         return first
     fallback = (known or registry()).profile(llm.fallback).llm
@@ -129,7 +136,8 @@ def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, object], 
         raise ConfigError(
             f"llm.fallback: the profile {llm.fallback} needs a server too; name one that does not, such as embedded"
         )
-    return FallbackEngine(first, grounded(_create("llm", fallback.with_options(chosen), known), fallback.model, known))
+    second: LlmEngine = _create("llm", fallback.with_options(chosen), known)
+    return FallbackEngine(first, grounded(second, fallback.model, known, vocabulary))
 
 
 def load_judges(specs: Sequence[EngineSpec], known: Registry | None = None) -> tuple[TurnJudge, ...]:
@@ -142,13 +150,18 @@ def load_judges(specs: Sequence[EngineSpec], known: Registry | None = None) -> t
     return tuple(judges)
 
 
-def grounded(engine: LlmEngine, model_name: str, known: Registry | None = None) -> LlmEngine:
-    """The language model. If its entry in the registry says that it invents, its words are checked against what was said."""
+def grounded(
+    engine: LlmEngine, model_name: str, known: Registry | None = None, vocabulary: Sequence[VocabularyWord] = ()
+) -> LlmEngine:
+    """The language model. If its entry in the registry says that it invents, its words are checked against what was said. Words
+    of the `vocabulary` it may say."""
     if not model_name:
         return engine
     model = (known or registry()).model(model_name)
     language = next((LANGUAGES[code] for code in model.languages if code in LANGUAGES), None)
-    return GroundedEngine(engine, model.limits, language) if model.limits.are_checked and language is not None else engine
+    if language is None or not model.limits.are_checked:
+        return engine
+    return GroundedEngine(engine, model.limits.knowing({each.word: each.heard for each in vocabulary}), language)
 
 
 def _server(spec: EngineSpec, llm: LlmSettings) -> dict[str, object]:

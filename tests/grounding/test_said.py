@@ -7,7 +7,9 @@ import pytest
 
 from bench.bundled.lm import demo_tools, held_out, history
 from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.grounding.choices import was_chosen
 from voiceagent.grounding.language import ENGLISH
+from voiceagent.grounding.limits import ModelLimits
 from voiceagent.grounding.said import Checked, Said, check
 from voiceagent.models.registry import registry
 
@@ -292,3 +294,12 @@ def test_no_right_call_of_the_held_out_list_is_refused_or_changed() -> None:
     ]
     refused = [one for one in found if one.unsaid or one.mended]
     assert len(refused) <= len(entries) // 100, refused
+
+
+def test_a_choice_counts_as_said_by_a_text_that_stands_for_a_word_of_the_house() -> None:
+    limits = ModelLimits(answer_words="is it").knowing({"Xarelto": ("our elto",)})
+    said = Said([Message("user", "Do you have our elto?")], ENGLISH, limits.means)
+    schema = {"type": "string", "enum": ["Xarelto", "Eliquis"]}
+    assert was_chosen("Xarelto", schema, said, ENGLISH)
+    assert not was_chosen("Eliquis", schema, said, ENGLISH)
+    assert limits.answer_words.split() == ["is", "it", "Xarelto"]

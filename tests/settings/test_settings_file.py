@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from voiceagent.latency.budgets import load_budgets
 from voiceagent.models.registry import registry, with_own
 from voiceagent.settings.agent import load_agent
 from voiceagent.settings_file import did_you_mean
+from voiceagent.stt.vocabulary import VocabularySettings, words_of
 from voiceagent.turn_taking.languages import LANGUAGES
 
 
@@ -145,3 +147,25 @@ def test_a_log_that_replays_cannot_be_redacted(tmp_path: Path) -> None:
     assert "redact cannot hold for keep: event_logs" in said
     assert "keep transcripts" in said
     assert "expected one of phone, email, card, name" in refusal(tmp_path, "records: {redact: [address]}")
+
+
+def test_the_vocabularies_of_its_page_are_settings(tmp_path: Path) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "vocabulary.md").read_text(encoding="utf-8")
+    short, long = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    file = tmp_path / "agent.yaml"
+    file.write_text(short, encoding="utf-8")
+    assert [word.is_ipa for word in words_of(load_agent(file).vocabulary)] == [False, False, True, False]
+    file.write_text(long, encoding="utf-8")
+    assert load_agent(file).vocabulary == VocabularySettings(("Loughborough Lane", "Xarelto"), automatic=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name: A\nvocabulary:\n  - Aurora\n  - '?'\n", "1: vocabulary: '?' holds no letter or digit; expected a word"),
+        ("vocabulary:\n  - {word: Aurora, herd: [x]}\n", "2: vocabulary[0] contains unknown field `herd`"),
+        ("vocabulary: 3\n", "1: vocabulary is 3: Expected `object | array`"),
+    ],
+)
+def test_a_word_that_is_none_names_its_line(tmp_path: Path, text: str, said: str) -> None:
+    assert refusal(tmp_path, text).startswith(said)

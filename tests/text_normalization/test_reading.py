@@ -125,6 +125,12 @@ def test_what_is_marked_is_said_to_the_letter(exact: str, said: str) -> None:
     assert list(spoken.written) == f"It is {exact}, yes.".split()
 
 
+def test_a_respelled_word_is_said_by_the_words_that_are_read_like_it_unless_the_lexicon_has_it() -> None:
+    reading = Reading(lexicon={"Nguyen": "wˈɪn"}, respelled={"Schillerallee": "Shiller alley", "Nguyen": "new yen"})
+    assert reading.spoken("Schillerallee's end, Schillerallee.").said == "Shiller alley's end, Shiller alley."
+    assert "wˈɪn" in reading.spoken("Doctor Nguyen").said
+
+
 def test_another_language_is_left_to_the_voice_but_for_the_lexicon_and_what_is_marked() -> None:
     reading = Reading(language="", lexicon={"Nguyen": "wɪn"})
     assert reading.spoken("Nguyen zahlt 12,50 €.").said == f"{ipa('wɪn')} zahlt 12,50 €."

@@ -25,6 +25,7 @@ from voiceagent.call.scope import AgentParts, CallClock, CallScope, CallTasks
 from voiceagent.call.speaking import Speaking
 from voiceagent.call.thinking import Thinking, Wording, lookup_owner, owner
 from voiceagent.call.tool_contexts import ToolContexts
+from voiceagent.call.vocabulary import recogniser_for
 from voiceagent.context.sources import Retrieval
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
@@ -327,6 +328,7 @@ class Call:
             tools=(*self._tools.agents.names, *(tool.name for tool in self._tools.legs)),
         )
         timeout_ms = self.state.rules.limits.resume_timeout_ms
+        self._learn_words()
         if self._left is not None:
             self._session.go_on(self._left.session)
             for event in self._session.resumed(self._resume_after, self._resume_token, timeout_ms):
@@ -361,6 +363,12 @@ class Call:
         tracing = self._session.settings.current.tracing
         found = tracing.get("metadata") if isinstance(tracing, dict) else None
         return found if isinstance(found, dict) else {}
+
+    def _learn_words(self) -> None:
+        """Tell the ears of the words that may be said from now on."""
+        parts = self._parts
+        schemas, titles = self._tools.schemas(), parts.sources.titles
+        self._hearing.engine = recogniser_for(parts.engines.stt, parts.agent.vocabulary, schemas, titles)
 
     def _change_language(self, code: str) -> None:
         self._hearing.language = code
@@ -444,6 +452,7 @@ class Call:
                 for tool in server.tools
             ]
             self._send(self._session.tools_listed(item_id, label, shown, failure))
+            self._learn_words()
             if not failure:
                 await server.dropped.wait()
         finally:
@@ -455,6 +464,7 @@ class Call:
         turns = settings.turn_detection
         self._hearing.use(is_manual=turns.is_manual, threshold=turns.threshold, padding_ms=turns.padding_ms)
         self._speaking.speed = settings.speed
+        self._learn_words()
         self._leg.use(settings.input_encoding, settings.output_encoding)
 
     def _end_utterance(self, request: BufferRequest) -> None:
@@ -563,6 +573,7 @@ class Call:
         for action in actions:
             if isinstance(action, act.StepChanged):
                 self._tools.step = action.step
+                self._learn_words()
             if isinstance(action, act.Notice):
                 self._send(self._session.on_notice(action, event.at_ms))
             self._carry_out(action)

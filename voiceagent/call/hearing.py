@@ -92,7 +92,8 @@ class Hearing:
         """The call's language, if it may change during a call; else empty."""
         self._heard = ""
         """The language of the caller's last words, as the recogniser heard it."""
-        self._engine = engine
+        self.engine = engine
+        """The recogniser of the next utterances."""
         self._settings = settings
         self._clock = scope.clock
         self._tasks = scope.tasks
@@ -173,7 +174,7 @@ class Hearing:
         """Add a frame to the utterance that the client will end."""
         if self._transcriber is None or not self._is_open:
             self._utterance_id += 1
-            self._transcriber = UtteranceTranscriber(self._engine, language=self.language, heard=self._heard)
+            self._transcriber = UtteranceTranscriber(self.engine, language=self.language, heard=self._heard)
             self._transcriber.begin(self._utterance_id, frame.pcm)
             self._is_open, self._words, self._voiced_ms = True, "", 0.0
         else:
@@ -227,7 +228,7 @@ class Hearing:
 
     def _begin(self, onset: SpeechOnset) -> None:
         self._utterance_id += 1
-        self._transcriber = UtteranceTranscriber(self._engine, language=self.language, heard=self._heard)
+        self._transcriber = UtteranceTranscriber(self.engine, language=self.language, heard=self._heard)
         self._transcriber.begin(self._utterance_id, onset.audio)
         self._utterance_samples = len(onset.audio)
         self._sound_samples = int((self._clock.now_ms() - onset.onset_ms + LEAD_MS) * SAMPLES_PER_MS)

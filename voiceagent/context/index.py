@@ -349,6 +349,11 @@ class FolderIndex:
             if rank <= rows[0][3] * WORTH
         ]
 
+    def titles(self, limit: int) -> list[str]:
+        """Headings of the documents, each once."""
+        rows = self._database.execute("SELECT DISTINCT title FROM pieces WHERE title <> '' LIMIT ?", (limit,))
+        return [title for (title,) in rows]
+
     def close(self) -> None:
         """Close the file."""
         self._database.close()

@@ -53,6 +53,8 @@ class ContextEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
 _Found = TypeVar("_Found")
 
+MOST_TITLES = 200
+"""The most headings of a folder that are told of."""
 MAX_WAITING = 32
 """Queries that may wait for a folder's index; each takes a millisecond or two."""
 
@@ -75,10 +77,13 @@ class FolderSource(Source):
         self._index = FolderIndex(folder, index_file(data_dir, folder))
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="context")
         self._waiting = 0
+        self.titles: tuple[str, ...] = ()
+        """Headings of the documents, once the index is up to date."""
 
     async def open(self) -> None:
         """Bring the index up to date. Raises ContextError."""
         found = await self._run(self._index.refresh)
+        self.titles = tuple(await self._run(lambda: self._index.titles(MOST_TITLES)))
         log.info(
             "context %s: %d documents in %d pieces (%d read, %d gone)",
             self._index.folder, found.documents, found.pieces, found.read, found.gone,
@@ -136,6 +141,11 @@ class Sources:
 
     def __bool__(self) -> bool:
         return bool(self.asked)
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """Headings of the folders' documents."""
+        return tuple(title for asked in self.asked if isinstance(asked.source, FolderSource) for title in asked.source.titles)
 
     async def open(self) -> None:
         """Bring the folders' indexes up to date. Raises ContextError."""

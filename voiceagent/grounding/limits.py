@@ -45,6 +45,13 @@ class ModelLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         comes."""
         return bool(self.sentences or self.answer_words or self.tells or self.claims)
 
+    def knowing(self, words: Mapping[str, tuple[str, ...]]) -> ModelLimits:
+        """The limits in a house with words of its own, by the texts that may stand for each: it may say them, and a choice of
+        that name may be said so."""
+        means = {**words, **{word: (*words.get(word, ()), *texts) for word, texts in self.means.items()}}
+        said = " ".join((self.answer_words, *words)) if self.answer_words else ""
+        return msgspec.structs.replace(self, means=means, answer_words=said) if words else self
+
 
 NO_LIMITS = ModelLimits()
 

@@ -24,6 +24,7 @@ from voiceagent.settings.values import Collected, parameter_mistakes
 from voiceagent.settings_file import SettingsFile, did_you_mean
 from voiceagent.store.database import VARIABLE, StoreAddress, chosen_store
 from voiceagent.store.personal_data import PersonalKind
+from voiceagent.stt.vocabulary import VocabularySettings, Words, words_of
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.settings import ToolEntry
 from voiceagent.turn_taking.endpointing import ENDPOINTING_MANNERS, EndpointingManner, Manner
@@ -406,6 +407,8 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """True if the agent may end the call: the language model gets the tool `end_call`."""
     context: Annotated[tuple[ContextEntry, ...], msgspec.Meta(max_length=16)] = ()
     """Folders of documents (relative to this file) and other sources, asked while the caller speaks."""
+    vocabulary: Words | VocabularySettings = ()
+    """Names, products, streets and the like: what the recogniser reckons with, and how the voice says it."""
     phrases: PhraseSettings = PhraseSettings()
     prompts: PromptSettings = PromptSettings()
     turn: TurnSettings = TurnSettings()
@@ -425,6 +428,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         check_languages(self.language, self.languages, self.voices)
+        words_of(self.vocabulary)
 
     @property
     def spoken_languages(self) -> tuple[str, ...]:

@@ -23,8 +23,9 @@ from voiceagent.audio.format import HEARD_HZ
 from voiceagent.stt.gates import ends_in_a_loop, says_all_twice
 from voiceagent.stt.hypothesis import DecodeWindow, Hypothesis, RecognisedWord
 from voiceagent.stt.short_whisper import ShortWhisper
+from voiceagent.stt.vocabulary import Vocabulary, WordTrial, with_trials
 from voiceagent.turn_taking.languages import language
-from voiceagent.turn_taking.patience import ExpectedValue
+from voiceagent.turn_taking.patience import NOTHING, ExpectedValue
 
 
 class GenerationResult(Protocol):
@@ -53,9 +54,11 @@ SHORT_WORDS = 3
 """A text of more words is no single value. It is written once."""
 
 
-def leading_text(value: ExpectedValue) -> str:
-    """A text that the model is given as said before: the value's hint, or values, each as a sentence of its own. All that leads
-    the recogniser at a moment is put together here."""
+def leading_text(value: ExpectedValue, word: str = "") -> str:
+    """A text that the model is given as said before: a word of the vocabulary, the value's hint, or values, each as a sentence of
+    its own. All that leads the recogniser at a moment is put together here."""
+    if word:
+        return f"{word}."
     if value.hint:
         return value.hint
     numbers = {number: word for word, number in language(LANGUAGE).numbers.items()}
@@ -73,6 +76,10 @@ def is_value(text: str, value: ExpectedValue, code: str = LANGUAGE) -> bool:
     return value.holds(text, language(code))
 
 
+LEAST_GAIN = -2.5
+"""A word of the vocabulary is taken if the text with it is at most this much less likely than the model's own, by the word's
+tokens, in log-probabilities."""
+LEAST_PROBABILITY = 1e-9
 SHORTEST_LIMIT_TOKENS = 24
 LOOP_POWERS = (1, 3)
 """Powers of the penalty at the second and the third writing. A short loop needs the cube, which costs words in a long
@@ -96,6 +103,7 @@ class DecodeShape:
     prompt_tokens: int
     word_times: bool
     expected: ExpectedValue
+    vocabulary: Vocabulary | None
 
 
 class BatchDecoder:
@@ -111,6 +119,7 @@ class BatchDecoder:
         tokens_per_second: with `SHORTEST_LIMIT_TOKENS` more, the longest transcript: a loop ends there.
         loop_penalty: a transcript that ends in a loop is written once more with this repetition penalty (arXiv 1909.05858 §4.1),
             from the same encoding, and again with its cube if need be; 1 is none, and then nothing is written again.
+        tries_words: whether words of a vocabulary that a text sounds like are tried in it.
     """
 
     def __init__(
@@ -123,11 +132,13 @@ class BatchDecoder:
         without_timestamps: bool = True,
         tokens_per_second: float = 12.0,
         loop_penalty: float = 1.0,
+        tries_words: bool = True,
     ) -> None:
         self.written_again = 0
         """The number of times that a transcript ended in a loop and was written again."""
         self.model = model
         self._loop_penalty = loop_penalty
+        self._tries_words = tries_words
         self._beam_size = beam_size
         self._tokens_per_second = tokens_per_second
         self._multilingual = multilingual = bool(model.model.is_multilingual)
@@ -144,7 +155,7 @@ class BatchDecoder:
     def shape(self, window: DecodeWindow) -> DecodeShape:
         """The shape that a window must share with others to be decoded beside them."""
         frames = self.model.frames_to_encode(self.model.frames_of(len(window.audio)))
-        return DecodeShape(frames, len(self._prompt(window.prompt)), window.word_times, window.expected)
+        return DecodeShape(frames, len(self._prompt(window.prompt)), window.word_times, window.expected, window.vocabulary)
 
     def decode(self, windows: Sequence[DecodeWindow]) -> list[Hypothesis]:
         """Decode windows that all have the same shape; returns one hypothesis a window, in order. Raises what CTranslate2
@@ -164,6 +175,8 @@ class BatchDecoder:
             words = self._align(encoded, tokens, lengths)
         else:
             words = [tuple(RecognisedWord(word, 0.0, 0.0, 1.0) for word in text.split()) for text in texts]
+        if windows[0].vocabulary is not None:
+            words = self._with_vocabulary(windows[0].vocabulary, encoded, languages, results, words)
         return [
             Hypothesis(
                 words=heard,
@@ -189,11 +202,14 @@ class BatchDecoder:
 
     def _start(self, language: str) -> list[int]:
         """The tokens with which a transcript in a language begins."""
+        return [*self._sequence(language), *self._marks]
+
+    def _sequence(self, language: str) -> list[int]:
         sequence = list(self._tokenizer.sot_sequence)
         if self._multilingual:
             token = self.model.hf_tokenizer.token_to_id(f"<|{language}|>")
             sequence[1] = sequence[1] if token is None else token
-        return [*sequence, *self._marks]
+        return sequence
 
     def _written(
         self, windows: Sequence[DecodeWindow], encoded: ctranslate2.StorageView, prompts: Sequence[Sequence[int]]
@@ -237,6 +253,33 @@ class BatchDecoder:
             has_ended = len(self._text_tokens(led[row])) < MOST_TOKENS
             if is_likelier and has_ended and is_value(self._text(led[row]), value, languages[row]):
                 results[row] = led[row]
+
+    def _with_vocabulary(
+        self,
+        vocabulary: Vocabulary,
+        encoded: ctranslate2.StorageView,
+        languages: Sequence[str],
+        results: Sequence[GenerationResult],
+        words: Sequence[Sequence[RecognisedWord]],
+    ) -> list[tuple[RecognisedWord, ...]]:
+        """The words, with those of the vocabulary that were probably said in place of others."""
+        found: list[tuple[RecognisedWord, ...]] = []
+        for row, (code, result, heard) in enumerate(zip(languages, results, words, strict=True)):
+            text = vocabulary.spelled(heard)
+            gains: list[tuple[float, WordTrial]] = []
+            own = float(result.scores[0]) * len(result.sequences_ids[0])
+            for trial in vocabulary.trials(text) if self._tries_words else ():
+                lead = [self._tokenizer.sot_prev, *self._tokenizer.encode(f" {leading_text(NOTHING, trial.word)}")]
+                tokens = self._tokenizer.encode(" " + " ".join(word.text for word in trial.on(text)))
+                (forced,) = self.model.model.align(
+                    encoded if len(words) == 1 else _row(encoded, row), [*lead, *self._sequence(code)], [tokens], [2]
+                )
+                likelihood = float(np.log(np.maximum(forced.text_token_probs, LEAST_PROBABILITY)).sum())
+                gain = (likelihood - own) / len(self._tokenizer.encode(f" {trial.word}"))
+                if gain > LEAST_GAIN:
+                    gains.append((gain, trial))
+            found.append(tuple(with_trials(text, [trial for _, trial in sorted(gains, key=lambda each: -each[0])])))
+        return found
 
     def _text(self, result: GenerationResult) -> str:
         return str(self._tokenizer.decode(self._text_tokens(result))).strip()
@@ -327,6 +370,12 @@ def heard_language(chances: Mapping[str, float], spoken: Sequence[str], likely: 
     chance = chances.get(best, 0.0)
     is_sure = chance >= LEAST_OF_ALL and chance >= SURE_OF_LANGUAGE * sum(chances.get(code, 0.0) for code in spoken)
     return best if is_sure or likely not in spoken else likely
+
+
+def _row(encoded: ctranslate2.StorageView, row: int) -> ctranslate2.StorageView:
+    """One window of several that were encoded together."""
+    on_cpu = encoded if encoded.device == "cpu" else encoded.to_device(ctranslate2.Device.cpu)
+    return ctranslate2.StorageView.from_array(np.ascontiguousarray(np.array(on_cpu)[row : row + 1]))
 
 
 def compression_ratio(text: str) -> float:

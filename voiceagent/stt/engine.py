@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from voiceagent.errors import EngineError
 from voiceagent.stt.gates import GateLimits
 from voiceagent.stt.hypothesis import Hypothesis
+from voiceagent.stt.vocabulary import Vocabulary
 from voiceagent.turn_taking.patience import ExpectedValue
 
 Policy = Literal["agreement", "alignatt"]
@@ -91,4 +92,13 @@ class ExpectsValues(Protocol):
 
     def expecting(self, value: ExpectedValue) -> SttEngine:
         """This recogniser, for an utterance that may be such a value."""
+        ...
+
+
+@runtime_checkable
+class KnowsVocabulary(Protocol):
+    """An optional ability of a recogniser: it hears words that it is told of."""
+
+    def knowing(self, vocabulary: Vocabulary) -> SttEngine:
+        """This recogniser, for calls in which these words may be said."""
         ...

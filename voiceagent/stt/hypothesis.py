@@ -6,11 +6,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.turn_taking.patience import NOTHING, ExpectedValue
+
+if TYPE_CHECKING:
+    from voiceagent.stt.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,6 +34,8 @@ class DecodeWindow:
     """True when the recogniser is to detect the language."""
     expected: ExpectedValue = NOTHING
     """The value that was asked for, and may be said in it."""
+    vocabulary: Vocabulary | None = None
+    """The words of the house, which may be said in it."""
 
 
 @dataclass(frozen=True, slots=True)

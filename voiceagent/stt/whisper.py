@@ -24,6 +24,7 @@ from voiceagent.stt.engine import StreamOptions, SttEngine
 from voiceagent.stt.gates import rejection
 from voiceagent.stt.hypothesis import DecodeWindow, Hypothesis
 from voiceagent.stt.queue import DecodeQueue
+from voiceagent.stt.vocabulary import Vocabulary
 from voiceagent.turn_taking.patience import NOTHING, ExpectedValue
 from voiceagent.turn_taking.spoken_language import AUTO, nearest_code
 
@@ -95,6 +96,7 @@ class WhisperEngine(SttEngine):
         self.max_audio_s = self.options.max_audio_s
         self.stream = self.options.stream
         self._expected = NOTHING
+        self._vocabulary: Vocabulary | None = None
         from voiceagent.stt.decoder import BatchDecoder  # slow to import; only a running engine needs it
 
         model = _loaded(path, self.options)
@@ -108,6 +110,7 @@ class WhisperEngine(SttEngine):
                 without_timestamps=self.options.without_timestamps,
                 tokens_per_second=self.options.tokens_per_second,
                 loop_penalty=self.options.loop_penalty,
+                tries_words=self.options.lead_values,
             )
             for one, beams in (
                 (model, self.options.beam_size),
@@ -157,7 +160,9 @@ class WhisperEngine(SttEngine):
             raise EngineError(f"{duration_s:.1f} s of audio for one decode: at most {self.max_audio_s:g} s")
         detect = final and self.options.language == AUTO
         known = prompt if self.options.use_prompt else ""
-        window = DecodeWindow(audio, known, word_times, language=language, detect=detect, expected=self._expected)
+        window = DecodeWindow(
+            audio, known, word_times, language=language, detect=detect, expected=self._expected, vocabulary=self._vocabulary
+        )
         first = await self.queue.run(window, final=final or urgent)
         if not final or not self._doubted(first, duration_s):
             return first
@@ -172,6 +177,12 @@ class WhisperEngine(SttEngine):
         """See `ExpectsValues`. The model and its queue are shared."""
         other = copy.copy(self)
         other._expected = value if self.options.lead_values else NOTHING
+        return other
+
+    def knowing(self, vocabulary: Vocabulary) -> WhisperEngine:
+        """See `KnowsVocabulary`. The model and its queue are shared."""
+        other = copy.copy(self)
+        other._vocabulary = vocabulary
         return other
 
     def _doubted(self, heard: Hypothesis, duration_s: float) -> bool:

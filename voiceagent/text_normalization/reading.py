@@ -78,9 +78,10 @@ class Reading:
         written_forms: bool = True,
         day_first: bool = False,
         lexicon: Mapping[str, str] | None = None,
+        respelled: Mapping[str, str] | None = None,
     ) -> None:
         """`written_forms`: those of the language are read out, if it has a file; else they are left to the voice. What is marked
-        is said in the language's words either way."""
+        is said in the language's words either way. `respelled`: words by others that are read like them."""
         other = language_forms(language) if language in WRITTEN_LANGUAGES else None
         self._speller = other.speller if other else ENGLISH
         self._open = other.open if other else OPEN
@@ -90,7 +91,9 @@ class Reading:
             self._forms = other.forms
         elif written_forms and language == "en":
             self._forms = english_forms(day_first=day_first)
-        self._lexicon = {" ".join(word.lower().split()): _ipa(ipa) for word, ipa in (lexicon or {}).items()}
+        respelled = {word: said for word, said in (respelled or {}).items() if word not in (lexicon or {})}
+        said_as = {**respelled, **{word: _ipa(ipa) for word, ipa in (lexicon or {}).items()}}
+        self._lexicon = {" ".join(word.lower().split()): said for word, said in said_as.items()}
         self._words = _any_of(self._lexicon, re.IGNORECASE)
 
     def spoken(self, text: str, verbatim: Collection[str] = ()) -> SpokenText:
@@ -123,7 +126,7 @@ class Reading:
             end = match.end()
             said = self._lexicon.get(match.group().lower(), "")
             if said and (possessive := _POSSESSIVE.match(text, end)):
-                return f"{said[:-1]}z{IPA_END}", possessive.end()
+                return f"{said[:-1]}z{IPA_END}" if said.endswith(IPA_END) else f"{said}'s", possessive.end()
             if said and _ends(text, end):
                 return said, end
         for pattern, say in self._forms[text[at : at + 1].isalpha()]:

@@ -30,11 +30,12 @@ class AgentSpeech:
         engine: TtsEngine,
         language: str = "en",
         voices: Mapping[str, TtsEngine] | None = None,
+        respelled: Mapping[str, str] | None = None,
     ) -> None:
         """`phrases` are the agent's, by name. Clips are read from `base_dir`. `voices` are voices for other languages, by code.
-        Raises ConfigError."""
+        `respelled` are words by others that are read like them. Raises ConfigError."""
         self._engine, self._voices = engine, dict(voices or {})
-        self._settings, self._language = settings, language
+        self._settings, self._language, self._respelled = settings, language, respelled
         self._readings: dict[tuple[str, bool], Reading] = {}
         """The readings by language, and by the voice's ability to read the lexicon's pronunciations."""
         plain = {name: unmarked(text) for name, text in phrases.items()}
@@ -64,6 +65,7 @@ class AgentSpeech:
                 written_forms=self._settings.written_forms,
                 day_first=self._settings.day_first,
                 lexicon=self._settings.lexicon if ipa else {},
+                respelled=self._respelled,
             )
         return self._readings[code, ipa]
 
