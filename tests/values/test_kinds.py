@@ -9,8 +9,7 @@ import pytest
 from voiceagent.turn_taking.languages import LANGUAGES
 from voiceagent.values.digits import CardDigits
 from voiceagent.values.kind import Frame
-from voiceagent.values.kinds import KINDS, kind
-from voiceagent.values.spoken import prepare
+from voiceagent.values.kinds import KINDS, kind, prepare
 
 OPTIONS: dict[str, dict[str, object]] = {
     "digits": {"length": 6},

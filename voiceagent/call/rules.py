@@ -47,7 +47,7 @@ from voiceagent.turn_taking.endpointing import ENDPOINTING_MANNERS, WITHOUT_JUDG
 from voiceagent.turn_taking.languages import language
 from voiceagent.turn_taking.overlap import MANNERS
 from voiceagent.turn_taking.patience import ValueShape
-from voiceagent.values.spoken import prepare
+from voiceagent.values.kinds import prepare
 
 MIN_ROOM_TOKENS = 300
 """The least room for a conversation: about five turns."""

@@ -15,6 +15,8 @@ from voiceagent.values.spoken import Token, longest, number_table, ordinal_table
 
 NEAR, CLEARLY_NEARER = 0.78, 0.1
 """The least likeness of what was said and a name, and by how much it must be more than that of every other name."""
+MOST_WORDS = 12
+"""The last words, in which names that were nearly said are looked for."""
 LEAST_NEAR = 4
 """The fewest letters of a name that need not be said exactly."""
 _SOUNDS = (
@@ -124,7 +126,7 @@ def _placed(tokens: Sequence[Token], frame: Frame) -> str:
 def _near(tokens: Sequence[Token], frame: Frame) -> str:
     """The choice that was most likely said, if one is clearly nearer than the others."""
     own = dictation(frame.language)
-    words = [one.word for one in tokens if one.word]
+    words = [one.word for one in tokens if one.word][-MOST_WORDS:]
     shares: dict[str, float] = {}
     for name, form in _forms(frame):
         wanted = "".join(form)

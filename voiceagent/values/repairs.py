@@ -13,6 +13,8 @@ from voiceagent.values.spoken import Item, Token, longest, number_table, ordinal
 Fits = Callable[[str], bool]
 ALIKE = ("bpdtvegc3", "mn", "fsx", "ahkj8", "iy", "uqo", "zs", "59", "15", "23")
 """Characters that are heard for one another."""
+MOST_REPAIRED = 20
+"""Characters that are said again, at most."""
 NEAR = 0.5
 """The least share of equal characters of a part and what it replaces."""
 
@@ -85,7 +87,7 @@ def repaired(items: list[Item], tokens: Sequence[Token], own: Dictation, fits: F
 
 def replaced_end(text: str, said: str, group: int, fits: Fits) -> str:
     """The text whose end is said again: as much as makes it whole, else the part that is most alike, else the last group."""
-    lengths = range(1, len(text) + 1)
+    lengths = range(1, min(len(text), MOST_REPAIRED) + 1)
     for length in lengths:
         if fits(text[: len(text) - length] + said) and alike(text[-length:], said) >= NEAR:
             return text[: len(text) - length] + said

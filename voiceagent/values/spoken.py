@@ -16,8 +16,8 @@ from voiceagent.turn_taking.languages import language
 from voiceagent.values.dictation import Dictation, Phrase, folded, phrase
 from voiceagent.values.languages import dictation
 
-MOST_SAID = 1000
-"""Characters of an utterance that are read; a value is shorter."""
+MOST_SAID = 300
+"""The last characters of an utterance are read; a value is shorter."""
 LEAST_ROW = 3
 """This many words for letters in a row are letters, though none is sure."""
 TEN, HUNDRED, THOUSAND = 10, 100, 1000
@@ -49,7 +49,7 @@ def tokens_of(said: str) -> list[Token]:
     """The words, numbers and signs of a text."""
     found: list[Token] = []
     broken, end = False, -1
-    for match in _TOKEN.finditer(said[:MOST_SAID]):
+    for match in _TOKEN.finditer(said[-MOST_SAID:]):
         text = match.group()
         word = folded(text) if text[0].isalnum() else ""
         found.append(Token(text, word, match.start() == end, broken))
@@ -329,6 +329,6 @@ def questions(said: str, code: str) -> bool:
     return said.rstrip().endswith("?") and (first in {folded(word) for word in known.question_words | known.openers})
 
 
-def prepare(code: str) -> None:
+def make_tables(code: str) -> None:
     """Makes the tables of a language, which takes up to 100 ms the first time."""
     number_table(code), small_numbers(code), ordinal_table(code)

@@ -93,7 +93,8 @@ def _within(hour: int, minute: int, frame: Frame) -> bool:
 def _half(tokens: Sequence[Token], frame: Frame) -> str:
     """The half of the day that the words tell."""
     halves = dictation(frame.language).halves
-    found = [match[0] for at in range(len(tokens)) if (match := longest(_dotless(tokens), at, halves))]
+    plain = _dotless(tokens)
+    found = [match[0] for at in range(len(plain)) if (match := longest(plain, at, halves))]
     return found[-1] if found else ""
 
 
@@ -186,7 +187,7 @@ def _one(tokens: Sequence[Token], at: int, frame: Frame) -> tuple[int, int, int]
     if minute and not tokens[end].broken and (has_hour or minute[0] >= 10):
         return value, minute[0], minute[1]
     before_it = at > 0 and tokens[at - 1].word in own.at_time
-    if has_hour or before_it or longest(_dotless(tokens[end:]), 0, own.halves):
+    if has_hour or before_it or longest(_dotless(tokens[end : end + 8]), 0, own.halves):
         return value, 0, end
     return None
 
