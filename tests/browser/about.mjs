@@ -18,6 +18,7 @@ try {
       seen.push(await page.evaluate(() => ({
         about: document.getElementById('about').innerText,
         unfit: document.getElementById('unfit').hidden ? '' : document.getElementById('unfit').innerText,
+        stepsHidden: document.getElementById('steps').hidden,
         tooWide: document.documentElement.scrollWidth > innerWidth,
       })));
     }

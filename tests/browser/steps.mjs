@@ -36,8 +36,7 @@ try {
   await page.goto(url);
   await page.click('#call');
   await page.waitForFunction(() => document.body.dataset.state === 'live');
-  if (lines.length) await page.waitForSelector('[aria-current="step"]');
-  else await page.waitForSelector('#about:not([hidden])');
+  await page.waitForSelector('[aria-current="step"]');
   seen.moments.push(await shown(page));
   for (const line of lines) {
     const [text, step] = line.split('|');

@@ -39,6 +39,7 @@ def test_the_page_says_which_profile_answers_and_what_it_cannot_do(tmp_path: Pat
         assert "micro-whisper · micro-lm · micro-voice" in page["about"]
         assert "Understands English only" in page["about"]
         assert (page["unfit"], page["tooWide"]) == ("", False)
+        assert page["stepsHidden"]
 
 
 @pytest.mark.browser

@@ -13,12 +13,11 @@ import pytest
 from tests.browser.test_page import HERE, chromium
 from tests.calls.test_examples import Asked
 from tests.calls.test_handoff import desks, desks_on
-from tests.server_process import running_server
 
 
 async def seen_at(url: str, *lines: str) -> dict[str, Any]:
     """What the page shows at the beginning of a call and after each line that is typed, which leads to the step behind it."""
-    shots = os.environ.get("VOICEAGENT_SCREENSHOTS", "-") if lines else "-"
+    shots = os.environ.get("VOICEAGENT_SCREENSHOTS", "-")
     driven = await asyncio.create_subprocess_exec(
         *("node", str(HERE / "steps.mjs"), url, shots, *lines),
         stdout=asyncio.subprocess.PIPE,
@@ -49,11 +48,3 @@ async def test_the_page_draws_the_steps_and_marks_where_the_call_is(tmp_path: Pa
     assert [moment["agent"] for moment in seen["moments"]] == ["Front desk", "Billing", "Front desk"]
     assert back["current"] == ["reason"]
     assert back["known"] == {"number": "42"}
-
-
-@pytest.mark.browser
-async def test_nothing_is_shown_of_an_agent_without_steps(tmp_path: Path) -> None:
-    chromium("axe-core")
-    with running_server(tmp_path, "--profile", "embedded") as server:
-        seen = await seen_at(server.url)
-    assert [moment["hidden"] for moment in seen["moments"]] == [True]

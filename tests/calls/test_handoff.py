@@ -103,29 +103,6 @@ def samples(caller: SocketCaller) -> int:
     return count
 
 
-CLINIC = f"""name: Clinic
-profile: embedded
-phrases: {{greeting: "{SENTENCE}"}}
-steps:
-  reason:
-    values: {{reason: {{type: string}}}}
-    next: [{{to: desk}}]
-  desk: {{everywhere: person}}
-"""
-
-
-async def test_the_last_words_and_a_person_are_had_with_the_bundled_model_too(tmp_path: Path) -> None:
-    (tmp_path / "agent.yaml").write_text(CLINIC)
-    with running_server(tmp_path, "--config", str(tmp_path / "agent.yaml")) as server:
-        async with SocketCaller(server.url) as caller:
-            await caller.wait("response.done")
-            await say(caller, "Sorry, what did you say?")
-            said = [event["transcript"] for event in caller.named("response.output_audio_transcript.done")]
-            assert said == [SENTENCE, SENTENCE]
-            await say(caller, "I want to speak to a person.")
-            assert [event["step"] for event in caller.named("voiceagent.step")] == ["reason", "desk"]
-
-
 async def test_the_other_agent_has_its_own_instructions_tools_voice_and_guard(tmp_path: Path) -> None:
     model = Asked(desks)
     async with desks_on(tmp_path, model) as server, SocketCaller(server.url) as caller:

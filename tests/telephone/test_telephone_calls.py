@@ -181,3 +181,36 @@ async def test_a_key_stops_the_agents_voice_and_the_number_is_answered_as_the_ca
     assert stopped_s < 0.25
     assert (asked_with[-1][-1].role, asked_with[-1][-1].content) == ("user", "42")
     assert len(peer.heard_pcm(peer.clears[0])) > 0.3 * peer.rate_hz, "and an answer is heard"
+
+
+async def ask(peer: Peer, words: NDArray[np.int16]) -> None:
+    """Say this, and wait for the end of the answer."""
+    asked = asyncio.get_running_loop().time()
+    peer.say(words)
+    await peer.wait(lambda: peer.heard[-1][0] > peer.spoken_until > asked and peer.is_quiet(1.0))
+
+
+HANDING_OFF = """
+steps:
+  reason: {instructions: Ask why they call., everywhere: true}
+  desk: {handoff: desk.yaml, everywhere: person, summary: false}
+"""
+
+
+async def test_words_are_said_again_and_a_person_is_another_agent_by_telephone_too(
+    session: aiohttp.ClientSession, said: Said, tmp_path: Path
+) -> None:
+    (tmp_path / "desk.yaml").write_text("name: Desk\ninstructions: You are the desk.\ntools: [tools.py]\n")
+    with a_line(tmp_path, HANDING_OFF) as server:
+        async with Peer(session, server.url, "twilio", patience_s=30.0) as peer:
+            await peer.wait(lambda: peer.is_quiet(0.6))
+            for words in ("Can you say that again?", "I want to speak to a person."):
+                await ask(peer, await spoken(said, words, peer))
+        steps = await ended(server, 1)
+    actions = [action for _, done in steps for action in done]
+    heard = [action.heard for action in actions if isinstance(action, act.ReplyEnded)]
+    assert heard[:2] == ["Hello, how can I help you?"] * 2
+    assert [action.agent for action in actions if isinstance(action, act.AgentChanged)] == ["desk.yaml"]
+    prompt = [action.messages[0].content for action in actions if isinstance(action, act.Generate)][-1]
+    assert prompt.startswith("You are the desk.")
+    assert f'"caller":"{CALLER}"' in prompt
