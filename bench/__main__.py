@@ -52,7 +52,7 @@ ON_REQUEST = (
 )
 """Run only when named: they take up to an hour, and some install other people's software."""
 
-MODULES = {"peers_real": "bench.peers.published", "phone": "bench.phone.figures"}
+MODULES = {"peers_real": "bench.peers.published", "phone": "bench.phone.figures", "starter": "bench.starter.measure"}
 """The modules of benchmarks that have another name than their module."""
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import save
 
-from models.train.adapter_layers import ALPHA, ATTENTION, FEED_FORWARD, LORA_NAMES, RANK
+from models.train.adapter_layers import ALPHA, ATTENTION, FEED_FORWARD, RANK, peft_tensors
 from models.train.adapter_train import CHECKPOINT
 
 BASE = "HuggingFaceTB/SmolLM2-135M-Instruct"
@@ -23,13 +23,8 @@ BASE = "HuggingFaceTB/SmolLM2-135M-Instruct"
 def export(run: Path, out: Path) -> None:
     """Write `adapter_model.safetensors`, in 16 bits, and `adapter_config.json`."""
     layers = torch.load(run / CHECKPOINT, weights_only=True)["adapter"]
-    tensors = {
-        f"base_model.model.{layer}.{LORA_NAMES[part]}.weight": values.to(torch.float16).contiguous()
-        for layer, parts in layers.items()
-        for part, values in parts.items()
-    }
     out.mkdir(parents=True, exist_ok=True)
-    (out / "adapter_model.safetensors").write_bytes(save(tensors))
+    (out / "adapter_model.safetensors").write_bytes(save(peft_tensors(layers)))
     config = {
         "peft_type": "LORA",
         "task_type": "CAUSAL_LM",

@@ -4,8 +4,8 @@ engines that serve calls.
 
     python -m models.train.adapter_hear --out FILE --minutes 30 [--seed 1]
 
-A row of the file is an agent's prompt and conversations with it, as JSON; `adapter_train --heard` learns from it. Rows are added
-until the minutes are over; a further run with another seed adds more.
+A row of the file is JSON: an agent's prompt, conversations with it, and its callers' sentences as they were said and heard.
+`adapter_train --heard` learns from it. Rows are added until the minutes are over; a further run with another seed adds more.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ import json
 import random
 import re
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -28,7 +26,7 @@ from bench.starter.transcript import transcript
 from models.train.adapter_prompt import prompt_text
 from models.train.telephone import telephone_band
 from models.train.tools.conversations import example
-from models.train.tools.hearing import heard
+from models.train.tools.hearing import enum_values, heard
 from models.train.tools.played import played
 from models.train.tools.talk import Message
 from voiceagent.audio.resample import resample
@@ -54,6 +52,8 @@ class Ears:
 
     def __init__(self, rng: random.Random, written_share: float = WRITTEN_SHARE) -> None:
         self._rng, self._written_share = rng, written_share
+        self.sentences: list[tuple[str, str]] = []
+        """What was said and heard, for `Mishearing`."""
         options = msgspec.convert(dict(profile(PROFILE).stt.options), WhisperOptions)
         self._speaker = PiperEngine(resolve(VOICE) / "voice.onnx")
         self._whisper = WhisperEngine(resolve(WHISPER), options)
@@ -63,7 +63,9 @@ class Ears:
         """A sentence as it is heard; now and then as it is written, or as a faultless recogniser would write it."""
         if "@" in text or self._rng.random() < self._written_share:
             return text if self._rng.random() < 0.5 else transcript(text)
-        return self._loop.run_until_complete(self._heard(spoken(text)))
+        listened = self._loop.run_until_complete(self._heard(spoken(text)))
+        self.sentences.append((text, listened))
+        return listened
 
     async def _heard(self, text: str) -> str:
         transcriber = UtteranceTranscriber(self._whisper)
@@ -105,12 +107,6 @@ def row(rng: random.Random, ears: Ears) -> tuple[str, list[list[Message]]]:
     return prompt_text(agent), [one for one in listened if any(message["role"] == "assistant" for message in one[1:])]
 
 
-def enum_values(schemas: Sequence[dict[str, Any]]) -> set[str]:
-    """Of all tools."""
-    properties = [one for schema in schemas for one in schema["function"]["parameters"]["properties"].values()]
-    return {value for one in properties for value in one.get("enum", ())}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
@@ -124,8 +120,10 @@ def main() -> None:
         while time.monotonic() < ends:
             prompt, conversations = row(rng, ears)
             if conversations:
-                file.write(json.dumps({"prompt": prompt, "conversations": conversations}, ensure_ascii=False) + "\n")
+                kept = {"prompt": prompt, "conversations": conversations, "sentences": ears.sentences}
+                file.write(json.dumps(kept, ensure_ascii=False) + "\n")
                 file.flush()
+            ears.sentences = []
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ CPU with AMX it runs in bfloat16, as all the model does: 1.4 times as fast as th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 import torch
@@ -65,7 +66,8 @@ class Adapted(nn.Module):
         super().__init__()
         weight = linear.weight.data.float()
         self._packed = (_packed(weight), _packed(weight.t())) if arithmetic == "integers" else None
-        self._frozen = _rounded(weight) if arithmetic == "bfloat16" else weight if arithmetic == "float32" else None
+        frozen = _rounded(weight) if arithmetic == "bfloat16" else weight if arithmetic == "float32" else None
+        self.register_buffer("_frozen", frozen, persistent=False)
         self.down = nn.Parameter(torch.randn(RANK, linear.in_features) * 0.02)
         self.up = nn.Parameter(torch.zeros(linear.out_features, RANK))
 
@@ -77,6 +79,15 @@ class Adapted(nn.Module):
             frozen = nn.functional.linear(values, self._frozen)
         change = (values.bfloat16() @ self.down.bfloat16().t()) @ (self.up * (ALPHA / RANK)).bfloat16().t()
         return frozen + change
+
+
+def peft_tensors(layers: Mapping[str, Mapping[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+    """The adapter in 16 bits, by PEFT's names, of each layer's state by its name."""
+    return {
+        f"base_model.model.{layer}.{LORA_NAMES[part]}.weight": values.to("cpu", torch.float16).contiguous()
+        for layer, parts in layers.items()
+        for part, values in parts.items()
+    }
 
 
 def adapt(model: LlamaForCausalLM, arithmetic: Arithmetic) -> dict[str, Adapted]:

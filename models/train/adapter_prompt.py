@@ -40,7 +40,7 @@ def message_text(message: Message) -> tuple[str, str]:
     """A message as the chat template writes it: what opens it, and what its speaker says, with the mark of its end."""
     called = [call["function"] for call in message.get("tool_calls", ())]
     calls = [f'<tool_call>{{"name": {_json(one["name"])}, "arguments": {_json(one["arguments"])}}}</tool_call>' for one in called]
-    return f"<|im_start|>{message['role']}\n", "\n".join(calls or [message["content"]]) + "<|im_end|>"
+    return f"<|im_start|>{message['role']}\n", "\n".join([*filter(None, [message["content"]]), *calls]) + "<|im_end|>"
 
 
 @cache

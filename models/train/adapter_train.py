@@ -1,6 +1,7 @@
-"""Trains the adapter of SmolLM2-135M-Instruct on made-up agents and conversations, on a CPU.
+"""Trains the adapter of SmolLM2-135M-Instruct on made-up agents and conversations.
 
     python -m models.train.adapter_train --gguf FILE --out DIR --minutes 300 [--resume | --adapter FOLDER] [--workers 2]
+    python -m models.train.adapter_train --gguf FILE --out DIR --minutes 6 --device cuda --loaders 14 [--rows 32]
 
 The learning rate rises over the first steps, is constant, and falls to almost nothing over the last three tenths of the minutes
 or tokens. A checkpoint is written every five minutes and at the end; --resume goes on from it, --adapter from an exported
@@ -8,6 +9,7 @@ adapter, as a new training. --spoken teaches where callers' turns end (`adapter_
 goes to DIR/curve.jsonl.
 Each worker learns from conversations of its own on one core; every minute their adapters become the mean of all (local SGD,
 Stich 2019), which costs two small models less than two threads that wait for each other in every product of matrices.
+With --loaders one worker learns from many rows a step, padded to one length, which other processes draw ahead: for a GPU.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,12 +26,12 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 import torch.nn.functional as F
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from models.train.adapter_attention import attend_in_matrices
 from models.train.adapter_base import Base
-from models.train.adapter_layers import LORA_NAMES, Arithmetic, adapt, fastest
-from models.train.adapter_rows import LONGEST, UNLEARNED, Row, Rows
+from models.train.adapter_layers import LORA_NAMES, Arithmetic, adapt, fastest, peft_tensors
+from models.train.adapter_rows import LONGEST, UNLEARNED, Batch, Rows, batches
 from models.train.adapter_spoken import ENDS, ending_ids
 
 RATE, WARMUP_STEPS, FALLING_SHARE, LEAST = 1.5e-3, 30, 0.3, 0.02
@@ -37,7 +39,6 @@ ROWS_A_STEP = 2
 TYPICAL_TOKENS = 60
 """That are learned in a row: keeps the gradients of several rows in a good range until they are divided by the true number."""
 CHECKPOINT = "checkpoint.pt"
-CHECKPOINT_EVERY_S = 300.0
 ROUND_S = 60.0
 """After which the workers share what they learned."""
 TINY_LONGEST = 4096
@@ -56,6 +57,13 @@ class Lessons:
     rate: float
     top: int
     """So many layers learn, from the top; 0: all."""
+    rows: int
+    """Of a step."""
+    loaders: int
+    """Processes that draw rows; 0: each worker draws its own, one at a time."""
+    checkpoint_s: float
+    """Seconds between two checkpoints."""
+    device: str
 
 
 @dataclass
@@ -86,12 +94,19 @@ class Trainer:
         self._layers = adapt(base.model, arithmetic)
         for layer in base.model.model.layers[: -lessons.top] if lessons.top else ():
             layer.requires_grad_(False)
-        attend_in_matrices(base.model)
+        if lessons.loaders:
+            base.model.config._attn_implementation = "sdpa"
+        else:
+            attend_in_matrices(base.model)
+        base.model.to(lessons.device)
+        if lessons.device == "cuda":
+            for layer in base.model.model.layers:
+                layer.compile(dynamic=False)
         self._parameters = [p for p in base.model.parameters() if p.requires_grad]
         self._adam = torch.optim.AdamW(self._parameters, lessons.rate, weight_decay=0, betas=(0.9, 0.98))
         self._head = base.model.lm_head.weight.detach().bfloat16().t()
         self._tokenizer, self._lessons = base.tokenizer, lessons
-        self._endings = torch.tensor(ending_ids(base.tokenizer))
+        self._endings = torch.tensor(ending_ids(base.tokenizer), device=lessons.device)
         self.progress = Progress()
 
     def resume(self) -> None:
@@ -116,27 +131,42 @@ class Trainer:
         state = {"adapter": adapter, "adam": self._adam.state_dict(), "progress": vars(self.progress)}
         torch.save(state, self._out / "checkpoint.tmp")
         os.replace(self._out / "checkpoint.tmp", self._out / CHECKPOINT)
+        if self._lessons.loaders:
+            save_file(peft_tensors(adapter), self._out / f"adapter-{self.progress.step:06d}.safetensors")
 
     def run(self, minutes: float, tokens: float) -> None:
         """Train until the minutes or the tokens are used up."""
-        seed = 1000 * (self._seed + self.progress.step) + self._worker
-        rows = Rows(self._tokenizer, seed, self._lessons.longest, self._lessons.heard, self._lessons.spoken_share)
+        steps = self._steps()
         saved = time.monotonic()
         with (self._out / f"curve{self._worker or ''}.jsonl").open("a") as curve:
             while self.progress.share(minutes, tokens) < 1:
-                loss = self._round(rows, minutes, tokens)
+                loss = self._round(steps, minutes, tokens)
                 curve.write(json.dumps({**vars(self.progress), "loss": round(loss, 4)}) + "\n")
                 curve.flush()
-                if time.monotonic() - saved > CHECKPOINT_EVERY_S:
+                if time.monotonic() - saved > self._lessons.checkpoint_s:
                     saved = time.monotonic()
                     self.save()
         self.save()
 
-    def _round(self, rows: Rows, minutes: float, tokens: float) -> float:
+    def _steps(self) -> Iterator[list[Batch]]:
+        """For each step its rows."""
+        lessons, seed = self._lessons, 1000 * (self._seed + self.progress.step) + self._worker
+
+        def rows(worker: int) -> Rows:
+            return Rows(self._tokenizer, seed + worker, lessons.longest, lessons.heard, lessons.spoken_share)
+
+        if lessons.loaders:
+            width = -(-lessons.longest // 8) * 8
+            yield from ([batch] for batch in batches(rows, lessons.rows, width, lessons.loaders))
+        own = rows(0)
+        while True:
+            yield [Batch.of([own.draw()]) for _ in range(lessons.rows)]
+
+    def _round(self, steps: Iterator[list[Batch]], minutes: float, tokens: float) -> float:
         """Learn for a while, then share; the mean loss of this worker's steps."""
         before, began, losses = Progress(**vars(self.progress)), time.monotonic(), list[float]()
         while (share := self.progress.share(minutes, tokens)) < 1 and time.monotonic() - began < ROUND_S:
-            losses.append(self._learn([rows.draw() for _ in range(ROWS_A_STEP)], factor(self.progress.step, share)))
+            losses.append(self._learn(next(steps), factor(self.progress.step, share)))
             self.progress.seconds = before.seconds + time.monotonic() - began
         if dist.is_initialized():
             self._share(before)
@@ -154,11 +184,11 @@ class Trainer:
         step, tokens, learned = (int(number) for number in done)
         self.progress = Progress(before.step + step, before.tokens + tokens, before.learned + learned, clock.item())
 
-    def _learn(self, rows: list[Row], factor: float) -> float:
+    def _learn(self, step: list[Batch], factor: float) -> float:
         """One step; the loss of a token before it."""
         learned, total = 0, 0.0
-        for row in rows:
-            loss, count = self._loss(row)
+        for batch in step:
+            loss, count = self._loss(batch.to(self._lessons.device))
             (loss / TYPICAL_TOKENS).backward()
             learned, total = learned + count, total + loss.item()
         for parameter in self._parameters:
@@ -171,21 +201,20 @@ class Trainer:
         self._adam.zero_grad()
         self.progress.step += 1
         self.progress.learned += learned
-        self.progress.tokens += sum(len(row.ids) for row in rows)
+        self.progress.tokens += sum(int((batch.numbers >= 0).sum()) for batch in step)
         return total / learned
 
-    def _loss(self, row: Row) -> tuple[torch.Tensor, int]:
+    def _loss(self, batch: Batch) -> tuple[torch.Tensor, int]:
         """Cross-entropy summed over what is to be learned, and how many tokens that are."""
-        ids, positions = torch.tensor([row.ids]), torch.tensor([row.positions])
-        seen = self._model.model(input_ids=ids, position_ids=positions, attention_mask=row.mask(), use_cache=False)
-        wanted, judged = row.wanted(), torch.tensor(row.judged)[1:]
-        states = seen.last_hidden_state[0, :-1]
-        places = wanted != UNLEARNED
-        loss = F.cross_entropy(self._logits(states[places]), wanted[places], reduction="sum")
-        if bool(judged.any()):
-            places = judged != 0
-            loss = loss + self._judging_loss(self._logits(states[places]), judged[places] == ENDS)
-        return loss, int((wanted != UNLEARNED).sum() + (judged != 0).sum())
+        mask = batch.mask(self._model.dtype)
+        seen = self._model.model(input_ids=batch.ids, position_ids=batch.positions, attention_mask=mask, use_cache=False)
+        states, places = seen.last_hidden_state, batch.wanted != UNLEARNED
+        loss = F.cross_entropy(self._logits(states[places]), batch.wanted[places], reduction="sum")
+        count = int(places.sum())
+        places = batch.judged != 0
+        if judged := int(places.sum()):
+            loss = loss + self._judging_loss(self._logits(states[places]), batch.judged[places] == ENDS)
+        return loss, count + judged
 
     def _logits(self, states: torch.Tensor) -> torch.Tensor:
         return (states.bfloat16() @ self._head).float()
@@ -204,8 +233,12 @@ def work(worker: int, arguments: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     longest = TINY_LONGEST if arguments.tiny else LONGEST
     heard = arguments.heard.read_text(encoding="utf-8").splitlines() if arguments.heard else []
-    arithmetic: Arithmetic = "float32" if arguments.exact else fastest()
-    lessons = Lessons(longest, heard, arguments.spoken, arguments.rate, arguments.top)
+    on_gpu = arguments.device == "cuda"
+    arithmetic: Arithmetic = "float32" if arguments.exact else "bfloat16" if on_gpu else fastest()
+    rows, every_s = arguments.rows or (32 if arguments.loaders else ROWS_A_STEP), 60 * arguments.checkpoint_minutes
+    lessons = Lessons(
+        longest, heard, arguments.spoken, arguments.rate, arguments.top, rows, arguments.loaders, every_s, arguments.device
+    )
     trainer = Trainer(Base.open(arguments.gguf), arguments.out, arguments.seed, arithmetic, lessons, worker)
     if arguments.resume:
         trainer.resume()
@@ -232,6 +265,10 @@ def main() -> None:
     parser.add_argument("--top", type=int, default=0, help="how many layers learn, from the top, which takes less time; 0: all")
     parser.add_argument("--rate", type=float, default=RATE, help="the learning rate at its highest")
     parser.add_argument("--workers", type=int, default=1, help="one for each core")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--loaders", type=int, default=0, help="processes that draw rows for one worker, as a GPU needs it")
+    parser.add_argument("--rows", type=int, default=0, help="of a step (default: 2, with --loaders 32)")
+    parser.add_argument("--checkpoint-minutes", type=float, default=5.0, help="with --loaders the adapter is kept each time")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--exact", action="store_true", help="the frozen weights in float32, for a CPU with neither AMX nor VNNI")
     parser.add_argument("--tiny", action="store_true", help="a tiny base model with random weights, to try the recipe")
@@ -240,6 +277,8 @@ def main() -> None:
         parser.error("one of --gguf and --tiny is needed")
     if min(arguments.minutes, arguments.tokens) == float("inf"):
         parser.error("--minutes or --tokens is needed: when the training ends")
+    if (arguments.device == "cuda" and not arguments.loaders) or (arguments.loaders and arguments.workers > 1):
+        parser.error("--device cuda needs --loaders, and --loaders is for one worker")
     arguments.out.mkdir(parents=True, exist_ok=True)
     (arguments.out / "meeting").unlink(missing_ok=True)
     mp.spawn(work, (arguments,), nprocs=arguments.workers) if arguments.workers > 1 else work(0, arguments)

@@ -3,12 +3,13 @@ call holds."""
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
 
-from models.train.adapter_hear import enum_values, spoken
-from models.train.tools.hearing import heard, understood
+from models.train.adapter_hear import spoken
+from models.train.tools.hearing import Mishearing, enum_values, heard, understood
 from models.train.tools.talk import Message, said, user
 
 
@@ -86,3 +87,10 @@ def test_a_sentence_that_was_not_understood_is_left_out() -> None:
 def test_codes_are_spoken_digit_by_digit() -> None:
     assert spoken("Order 5-1-3 and AB1234, number 83655.") == "Order 5 1 3 and A B 1 2 3 4, number 8 3 6 5 5."
     assert spoken("It costs $450 at 7:30, or 120 dollars.") == "It costs $450 at 7:30, or 120 dollars."
+
+
+def test_words_are_misheard_as_others_were() -> None:
+    mishearing = Mishearing([("We need four tires.", "We need for tires."), ("Hello there.", "Hello there.")] * 3)
+    rng = random.Random(1)
+    listened = {mishearing.hear("Four, please, for Hello.", rng) for _ in range(40)}
+    assert listened == {"Four, please, for Hello.", "for, please, for Hello."}

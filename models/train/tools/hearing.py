@@ -4,8 +4,10 @@ heard as other words, these stand in the call and in what follows. A conversatio
 from __future__ import annotations
 
 import json
+import random
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -16,6 +18,8 @@ LEAST_ALIKE = 0.5
 """Of the letters of a value, so many must have been heard."""
 MOST_LOST = 0.4
 """Of a sentence's words: more were not understood at all."""
+LONGEST_MISHEARD, MORE_MISHEARD, MOST_MISHEARD = 3, 4, 0.4
+"""Words that are exchanged for others at a time; how much more often than it was heard so, and the most."""
 SOUND_ALIKE = {"for": "4", "four": "4", "to": "2", "too": "2", "ate": "8", "won": "1"}
 
 
@@ -42,6 +46,12 @@ def heard(messages: Sequence[Message], hear: Callable[[str], str], fixed: Collec
         else:
             found.append(_put(message, exchanged))
     return found
+
+
+def enum_values(schemas: Sequence[dict[str, Any]]) -> set[str]:
+    """Of all tools."""
+    properties = [one for schema in schemas for one in schema["function"]["parameters"]["properties"].values()]
+    return {value for one in properties for value in one.get("enum", ())}
 
 
 def understood(said: str, listened: str) -> bool:
@@ -153,3 +163,41 @@ def _put(message: Message, exchanged: Sequence[tuple[str, str]]) -> Message:
 def _values(arguments: dict[str, Any], exchanged: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Any]]:
     for name, value in arguments.items():
         yield name, next((new for old, new in reversed(exchanged) if value == old), value)
+
+
+class Mishearing:
+    """What a recogniser made of words, taken from sentences that it heard, and done to others."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Sentences as they were said, and as they were heard."""
+        self._others: dict[str, list[str]] = {}
+        self._said = Counter[str]()
+        for said, listened in pairs:
+            one, other = said.split(), listened.split()
+            plain, plain_heard = ([_word(word) for word in some] for some in (one, other))
+            self._said.update(plain)
+            for tag, a, b, c, d in SequenceMatcher(None, plain, plain_heard, autojunk=False).get_opcodes():
+                if tag == "replace" and max(b - a, d - c) <= LONGEST_MISHEARD:
+                    self._others.setdefault(" ".join(plain[a:b]), []).append(" ".join(other[c:d]).rstrip(".?!,"))
+
+    def hear(self, text: str, rng: random.Random) -> str:
+        """The sentence, some of its words as they were heard elsewhere."""
+        left, found = text.split(), list[str]()
+        while left:
+            for count in range(min(LONGEST_MISHEARD, len(left)), 0, -1):
+                words = [_word(word) for word in left[:count]]
+                others = self._others.get(" ".join(words), ())
+                likely = MORE_MISHEARD * len(others) / (1 + min(self._said[word] for word in words))
+                if rng.random() < min(MOST_MISHEARD, likely):
+                    mark = re.search(r"[.?!,]*$", left[count - 1])
+                    found.append(rng.choice(others) + (mark[0] if mark else ""))
+                    break
+            else:
+                count = 1
+                found.append(left[0])
+            del left[:count]
+        return " ".join(found)
+
+
+def _word(text: str) -> str:
+    return text.lower().strip(".?!,")

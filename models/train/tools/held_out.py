@@ -37,3 +37,11 @@ def _sentences() -> frozenset[str]:
 def _plain(text: str) -> str:
     found = re.findall(r"[a-z0-9]+", text.lower().replace("'", ""))
     return " ".join(NUMBERS.get(word, word) for word in found if word not in ARTICLES)
+
+
+@cache
+def judged_tools() -> frozenset[str]:
+    """Names of their tools, in small letters without `_`."""
+    files = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in SETS.glob("*.yaml")]
+    names = [line.partition("(")[0].strip() for file in files for line in file.get("tools", "").splitlines()]
+    return frozenset(name.replace("_", "").lower() for name in names if name)

@@ -13,6 +13,7 @@ from typing import Any
 
 from models.train.tools.agents import demo_instructions
 from models.train.tools.demo import DEMO_TOOLS
+from models.train.tools.families import Made
 from models.train.tools.held_out import is_judged
 from models.train.tools.requests import Request
 from models.train.tools.results import outcome
@@ -22,9 +23,9 @@ from models.train.tools.yaml_data import cap, read
 
 DEMO_SHARE = 0.3
 GREETED_SHARE, CHAINED_SHARE = 0.35, 0.35
-OTHER_TOOLS_SHARE, LESS_TOOLS_SHARE = 0.25, 0.12
-"""Of the agents those with a tool of another besides, and those that lack one of their own: what that was for is a wish that no
-tool fits."""
+OTHER_TOOLS_SHARE, LESS_TOOLS_SHARE, OTHER_TOOLS = 0.3, 0.12, (1, 1, 1, 2, 3)
+"""Of the agents those with tools of others besides, and those that lack one of their own: what that was for is a wish that no
+tool fits. So many tools of others."""
 OTHER_FILES_SHARE = 0.2
 """Of the values that are exchanged, those out of another agent's file."""
 OTHER_NUMBERS_SHARE = 0.7
@@ -48,8 +49,9 @@ def played(rng: random.Random, conversations: int) -> tuple[PlayedAgent, list[li
         del kept[rng.choice(list(own))]
     shown = list(kept.values())
     if own and rng.random() < OTHER_TOOLS_SHARE:
-        other = rng.choice([tool for another in scenarios() if another is not one for tool in another.tools])
-        shown += [other] if other.tool.name not in own else []
+        others = [tool for another in scenarios() if another is not one for tool in another.tools]
+        others = rng.sample(others, rng.choice(OTHER_TOOLS))
+        shown += {tool.tool.name: tool for tool in others if tool.tool.name not in own}.values()
         rng.shuffle(shown)
     schemas = [tool.schema for tool in shown] if own else [made.schema for made in DEMO_TOOLS]
     agent = PlayedAgent(one.instructions if own else demo_instructions(rng), schemas)
@@ -67,8 +69,11 @@ def _conversation(one: Scenario, tools: Mapping[str, OwnTool], rng: random.Rando
     parts = [rng.choice(one.dialogues)]
     while rng.random() < CHAINED_SHARE and len(parts) < 3:
         parts.append(rng.choice(one.dialogues))
+    enums = {key for tool in tools.values() or DEMO_TOOLS for key, shape in _shapes(tool).items() if "enum" in shape}
+    enums |= set() if one.tools else {"expression"}
     for dialogue in parts:
-        for turn in with_other_values(dialogue, _values(one.name) if rng.random() > OTHER_FILES_SHARE else _values(), rng):
+        values = _values(one.name if rng.random() > OTHER_FILES_SHARE else "")
+        for turn in with_other_values(dialogue, {key: values[key] for key in values if key not in enums}, rng):
             if any(call.name not in tools for call in turn.calls) and one.tools:
                 return [*messages, user(turn.said), said(rng.choice(read("talk")["denials"]))] if len(dialogue) == 1 else []
             messages += [user(turn.said), *_answered(turn, tools, rng)]
@@ -114,17 +119,22 @@ def _demo_outcome(call: Call, spoken: str, rng: random.Random) -> tuple[str, str
     return outcome(made, Request(spoken, values, made), rng)
 
 
+def _shapes(tool: OwnTool | Made) -> dict[str, dict[str, Any]]:
+    """Schemas of its parameters."""
+    found: dict[str, dict[str, Any]] = tool.schema["function"]["parameters"]["properties"]
+    return found
+
+
 @cache
 def _values(name: str = "") -> dict[str, list[str]]:
     """By parameter the words that callers say for it, in one file or in all."""
     found: dict[str, set[str]] = {}
     for one in scenarios():
-        enums = {
-            (tool.tool.name, key)
-            for tool in one.tools
-            for key, schema in tool.schema["function"]["parameters"]["properties"].items()
-            if "enum" in schema
-        } | {("change_booking", "kind"), ("cancel_booking", "kind"), ("calculate", "expression")}
+        enums = {(tool.tool.name, key) for tool in one.tools for key, schema in _shapes(tool).items() if "enum" in schema} | {
+            ("change_booking", "kind"),
+            ("cancel_booking", "kind"),
+            ("calculate", "expression"),
+        }
         for turn in (turn for dialogue in one.dialogues for turn in dialogue if name in ("", one.name)):
             for call in turn.calls:
                 for key, value in call.arguments.items():
