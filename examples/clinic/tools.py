@@ -19,6 +19,11 @@ class Booking:
     time: str = ""
 
 
+def _plain(time: str) -> str:
+    """The time as "9am", however a recogniser writes it."""
+    return "".join(filter(str.isalnum, time.casefold()))
+
+
 @tool(effect="none")
 def free_times(day: str) -> dict[str, object]:
     """The free times on a day of the week."""
@@ -28,6 +33,7 @@ def free_times(day: str) -> dict[str, object]:
 @tool(confirm="Shall I book {time} on {day} for {surname}?")
 def book(day: str, time: str, surname: str, call: CallContext[Booking]) -> dict[str, object]:
     """Book an appointment at a free time."""
+    time = next((each for each in TIMES if _plain(each) == _plain(time)), time)
     if time not in TIMES:
         raise ToolError(f"There is no appointment at {time}; there is {', '.join(TIMES)}.")
     if booked.setdefault((day.casefold(), time), surname) != surname:
