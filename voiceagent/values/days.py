@@ -250,7 +250,8 @@ def _said(tokens: Sequence[Token], frame: Frame) -> Day | None:
                 return Day(month=found[0] + 1, year=year)
         if (named := longest(tokens, at, weekdays)) and weekday < 0:
             weekday, weekday_end = named[0], named[1]
-            if (ordinal := _ordinal(tokens, weekday_end, code)) is None and not _month_ahead(tokens, weekday_end, months):
+            ordinal = _ordinal(tokens, weekday_end, code) or _behind_article(tokens, weekday_end, code)
+            if ordinal is None and not _month_ahead(tokens, weekday_end, months):
                 return _weekday(tokens, at, weekday_end, weekday, frame)
             if ordinal is not None and not _month_ahead(tokens, weekday_end, months):
                 return Day(ordinal[0], weekday=weekday)
@@ -327,6 +328,14 @@ def _ordinal(tokens: Sequence[Token], at: int, code: str) -> tuple[int, int] | N
         if after.glued and (after.word in dictation(code).ordinal_suffixes or (after.text == "." and dictation(code).dotted)):
             return int(token.word), at + 2
     return None
+
+
+def _behind_article(tokens: Sequence[Token], at: int, code: str) -> tuple[int, int] | None:
+    """A day in digits behind an article: "Tuesday the 8"."""
+    if at + 1 >= len(tokens) or tokens[at].word not in dictation(code).articles:
+        return None
+    found = _digits(tokens, at + 1)
+    return found if found and 1 <= found[0] <= MOST_DAYS else None
 
 
 def _number(tokens: Sequence[Token], frame: Frame) -> int:

@@ -258,7 +258,7 @@ class Name:
             return HeardValue(about_it=speech.restarts)
         if not spelled:
             return self._heard(" ".join(_capital(word, own) for word in words), own)
-        words = [word for word in words if folded(word) not in own.small and (word[0].isupper() or not before)]
+        words = [word for word in words if folded(word) not in own.small and (word[0].isupper() or said.islower())]
         if len(spelled) <= 2 and before:
             changed = _letter_put_in(before, spelled)
             return UNCLEAR if changed is None else self._heard(changed, own, spelled=True)
@@ -312,6 +312,8 @@ def _letters(items: Sequence[Item]) -> str:
     for one in items:
         if one.kind == "letter":
             rows[-1] += one.text
+        elif one.text == "0":  # "oh"
+            rows[-1] += "o"
         elif one.kind == "word":
             rows.append("")
     return max(rows, key=len)

@@ -235,6 +235,8 @@ def _repeats(tokens: Sequence[Token], at: int, own: Dictation, *, letters: bool)
     found = longest(tokens, at, own.repeats)
     if found is None or found[1] >= len(tokens):
         return None
+    if tokens[found[1]].text == "-" and found[1] + 1 < len(tokens):  # D-U-double-N-E
+        found = found[0], found[1] + 1
     after = tokens[found[1]]
     if (tokens[at].word,) in number_table(own.code) and found[1] == at + 1:
         is_letter = letters and len(after.word) == 1 and after.word.isalpha() and not after.broken

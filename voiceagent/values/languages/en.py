@@ -25,7 +25,7 @@ ENGLISH = Dictation(
         george henry ida john king lincoln mary nancy ocean peter queen robert sam sugar thomas tom union william young
         zebra nora adam baker easy fox roger able"""
     ),
-    as_in=phrases("as in|like|for|as|is for|like in"),
+    as_in=phrases("as in|is in|like|for|as|is for|like in"),
     signs=texts("@: at, at sign|.: dot, point, period, full stop|_: underscore|-: dash, hyphen, minus|+: plus|/: slash"),
     repeats=counts("2: double, two times, twice, two|3: triple, three times, treble, three|4: quadruple"),
     restart=phrases(
