@@ -140,3 +140,40 @@ async def test_the_order_desk_keeps_two_callers_orders_apart_and_hangs_up(tmp_pa
         assert ended["reason"] == "agent_ended"
         assert "Goodbye." in heard(ann)
         assert not bob.named("voiceagent.call_ended")
+
+
+def survey(messages: list[Message]) -> str | tuple[str, str]:
+    """Ask for a remark, keep it, and end the call."""
+    last = messages[-1]
+    if last["role"] == "tool":
+        return "Would you like to add something?" if "noted" in last["content"] else "Thank you, goodbye."
+    calls = {"cold": ("keep_remark", {"remark": "The room was cold."}), "no time": ("go_to_step", {"step": "declined"})}
+    calls["That is all"] = ("end_call", {"reason": "the survey is over"})
+    for word, (name, arguments) in calls.items():
+        if word in last["content"]:
+            return name, json.dumps(arguments)
+    return "It takes a minute."
+
+
+async def test_the_survey_asks_its_three_questions_keeps_the_answers_and_hangs_up(tmp_path: Path) -> None:
+    model = Asked(survey)
+    async with (
+        example("survey", tmp_path, model) as server,
+        SocketCaller(server.url) as ann,
+        SocketCaller(server.url) as bob,
+    ):
+        await asyncio.gather(ann.wait("response.done"), bob.wait("response.done"))  # the greeting
+        assert "nothing else. First, how was your visit: good, fair or poor?" in heard(ann)
+        for answer in ("How long does it take?", "It was very good.", "No.", "Yes, I would."):
+            await say(ann, answer)
+        assert "It takes a minute. First, how was your visit" in heard(ann)
+        told = [(event["name"], event["value"]) for event in ann.named("voiceagent.value") if event["stage"] == "confirmed"]
+        assert told == [("visit", "good"), ("on_time", "no"), ("again", "yes")]
+        assert [event["step"] for event in ann.named("voiceagent.step")] == ["questions", "remark"]
+        await say(ann, "The waiting room was cold.")
+        assert "Would you like to add something?" in heard(ann)
+        await ann.write("That is all.")
+        assert (await ann.wait("voiceagent.call_ended"))["reason"] == "agent_ended"
+        await say(bob, "I have no time.")
+        assert [event["step"] for event in bob.named("voiceagent.step")] == ["questions", "declined"]
+        assert not bob.named("voiceagent.call_ended")

@@ -413,6 +413,8 @@ class Announce(Event, frozen=True):
     text: str
     protected: bool = False
     """True if it is said to its end, whatever the caller says meanwhile."""
+    greets: bool = False
+    """True if it is a greeting that comes late. The first question follows it, as it follows a greeting."""
 
 
 class PersonRequested(Event, frozen=True):

@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
-from voiceagent.conversation import caller_words, silence
+from voiceagent.conversation import caller_words, collecting, silence
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.generation import begin_reply
 from voiceagent.conversation.reply import Reply
@@ -154,7 +154,8 @@ def overlap_of(step: Step, words: str, voiced_ms: float, *, silent: bool = False
 def say_announcement(step: Step, event: ev.Announce) -> None:
     """Say the text."""
     take_floor(step)
-    begin_reply(step, NextReply("say", event.text, protected=event.protected))
+    text = collecting.greeting(step, event.text) if event.greets else event.text
+    begin_reply(step, NextReply("say", text, protected=event.protected))
 
 
 def say_last_words(step: Step, event: ev.LastWords) -> None:

@@ -500,31 +500,34 @@ class Screening(PhoneFeature):
             self._was_screened, self._has_opened = True, False
             self._answer_service()
         elif self._opening and not self._has_opened:
-            self._has_opened = True
-            self._say(self._opening, is_protected=self._is_protected)
+            self._open()
 
     def _answer_service(self) -> None:
         is_asked = self._machine.is_screening(self._last_utterance) and self._last_utterance != self._introduced_to
         self._introduced_to = self._last_utterance
-        if is_asked and not self._settings.introduction:
+        if self._call is None or (is_asked and not self._settings.introduction):
             return  # the language model answers
         self._introductions += is_asked
         if is_asked and self._introductions <= MOST_INTRODUCTIONS:
-            self._say(self._settings.introduction)
-        elif self._call is not None:
+            self._say(ev.Announce(self._call.now_ms(), self._settings.introduction))
+        else:
             self._call.feed(ev.ReplyCancelled(self._call.now_ms()))
 
-    def _say(self, text: str, *, is_protected: bool = False) -> None:
+    def _open(self) -> None:
+        if self._call is not None:
+            self._has_opened = True
+            self._say(ev.Announce(self._call.now_ms(), self._opening, self._is_protected, greets=True))
+
+    def _say(self, line: ev.Announce) -> None:
         if self._call is not None:
             self._is_ours = True
-            self._call.feed(ev.Announce(self._call.now_ms(), text, is_protected))
+            self._call.feed(line)
 
     def _open_to_silence(self) -> None:
         """Say the opening to somebody who takes the call and says nothing."""
         self._silent_s = 0.0 if self._machine.is_ringing else self._silent_s + FRAME_S
         if self._opening and not self._has_opened and not self._machine.has_heard and self._silent_s >= OPENS_AFTER_S:
-            self._has_opened = True
-            self._say(self._opening, is_protected=self._is_protected)
+            self._open()
 
     def _decide(self) -> None:
         call = self._call
