@@ -93,7 +93,7 @@ def main() -> int:
         "--split", default="held_out", choices=("dev", "held_out"), help="starter: which requests; floor, noise: which sounds"
     )
     parser.add_argument("--set", choices=("demo", "unseen", "none", "facts"), help="starter: one set alone")
-    parser.add_argument("--text-only", action="store_true", help="starter, values: without speech")
+    parser.add_argument("--text-only", action="store_true", help="starter: without speech; values: without synthetic speech")
     parser.add_argument("--limit", type=int, help="starter: so many dialogues of each agent")
     parser.add_argument("--out", type=Path, default=RESULTS_DIR, help="folder for the results (default: bench/results)")
     options = parser.parse_args()

@@ -30,7 +30,7 @@ and this measurement; since then they have been mended on it. `seen.txt` is an e
 values were right (92.1 %), and then the kinds were mended on it. Both were written by the author of the kinds, so people will
 find other words. A value is right if it is so to the letter; an address, without regard to capitals and commas.
 
-Run with `--text-only`, there are no rows of speech and of people.
+Run with `--text-only`, there are no rows of synthetic speech.
 
 - *as text*: the words as they stand in the list.
 - *spoken*: by the Piper voice Joe, heard by Whisper tiny.en (English); in German and Spanish by espeak-ng, heard by
@@ -115,16 +115,16 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
     """All figures: about ten minutes of an idle core."""
     listed = list(dictated())
     figures = list(shares("as text", [(one, is_right(one, understood(one, one.turns))) for one in listed]))
-    if options.text_only:
-        return figures
     spoken = [one for one in listed if one.value != NOT_ABOUT_IT]
     english = [one for one in spoken if one.language == "en"]
     tiny = create(resolve("whisper-tiny.en"), {**profile("starter").stt.options, "doubt_below": None, "use_prompt": True})
     base = create(resolve("whisper-base"), {"compute_type": "int8", "use_prompt": True})
     try:
+        figures += await people(tiny)
+        if options.text_only:
+            return figures
         for way in WAYS:
             figures += shares(f"spoken, en, {way}", await tried(tiny, english, way))
-        figures += await people(tiny)
         for code in BY_ESPEAK:
             of = [one for one in spoken if one.language == code]
             figures += list(shares(f"spoken, {code}, {WAYS[0]}", await tried(base, of, WAYS[0])))[:3]
