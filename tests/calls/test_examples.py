@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -52,13 +53,13 @@ class Asked(ScriptedModel):
 
 
 @asynccontextmanager
-async def example(name: str, folder: Path, model: Asked) -> AsyncIterator[ServerProcess]:
+async def example(name: str, folder: Path, model: Asked, file: str = "agent.yaml") -> AsyncIterator[ServerProcess]:
     app = web.Application()
     app.router.add_get("/v1/models", model.models)
     app.router.add_post("/v1/chat/completions", model.complete)
     async with on_loopback(app) as url:
         shutil.copytree(EXAMPLES / name, folder, dirs_exist_ok=True)
-        agent = yaml.safe_load((folder / "agent.yaml").read_text())
+        agent = yaml.safe_load((folder / file).read_text())
         agent |= {"profile": "embedded", "llm": {"base_url": f"{url}/v1", "model": "m"}}
         (folder / "agent.yaml").write_text(yaml.safe_dump(agent, sort_keys=False))
         with ExitStack() as stack:  # in a thread, because the model answers from this loop while the server starts
@@ -92,6 +93,60 @@ async def test_the_clinic_takes_the_way_that_its_file_says(tmp_path: Path) -> No
         await say(caller, "I want to start over.")
         assert [event["step"] for event in caller.named("voiceagent.step")] == [*steps, "reason"]
         assert "Known so far" not in model.prompts[-1][0]["content"]
+
+
+def taking_values(messages: list[Message]) -> str | tuple[str, str]:
+    """Note what is told and is not collected, book, and say something short."""
+    last = messages[-1]
+    if last["role"] == "tool":
+        return "All right."
+    day = next((json.loads(m["content"])["noted"]["day"] for m in messages if '"noted": {"day"' in str(m["content"])), "")
+    calls = {
+        "appointment": ("note", {"reason": "appointment"}),
+        "Kovacs": ("note", {"surname": "Kovacs"}),
+        "book": ("reserve", {"day": day, "time": "9 AM", "surname": "Kovacs"}),
+        "start over": ("go_to_step", {"step": "reason"}),
+    }
+    for word, (name, arguments) in calls.items():
+        if word in last["content"]:
+            return name, json.dumps(arguments)
+    return "Yes?"
+
+
+def said(caller: SocketCaller) -> str:
+    """The agent's last words."""
+    return str(caller.named("response.output_audio_transcript.done")[-1]["transcript"])
+
+
+async def test_the_clinic_takes_values_without_the_model(tmp_path: Path) -> None:
+    model = Asked(taking_values)
+    async with example("clinic", tmp_path, model, "collecting.yaml") as server, SocketCaller(server.url) as caller:
+        await caller.wait("response.done")  # the greeting
+        await say(caller, "Hello?")
+        assert model.tools[-1] == {"note", "go_to_step", "end_call"}
+        assert "whether they want an appointment" in model.prompts[-1][0]["content"]
+        await say(caller, "I need an appointment.")
+        assert said(caller) == "For which day?"
+        await say(caller, "Tomorrow.")
+        assert model.tools[-1] == {"note", "go_to_step", "end_call", "free_times", "reserve"}
+        assert 'Known so far: {"reason": "appointment"}' in model.prompts[-1][0]["content"]
+        tomorrow = (datetime.now().astimezone().date() + timedelta(1)).isoformat()
+        assert {"name": "day", "stage": "confirmed", "value": tomorrow}.items() <= caller.named("voiceagent.value")[-1].items()
+        await say(caller, "The name is Kovacs.")
+        await say(caller, "Please book nine o'clock.")
+        assert said(caller) == "On which number can we reach you?"
+        await say(caller, "212 555")
+        assert said(caller) == "And the rest, please?"
+        await say(caller, "0147")
+        await say(caller, "no, 212 555 0148")
+        assert said(caller) == "2 1 2, 5 5 5, 0 1 4 8, is that right?"
+        await say(caller, "Yes.")
+        assert said(caller) == "Shall I book 9 AM for Kovacs?"
+        await say(caller, "Yes, please.")
+        assert json.loads(model.prompts[-1][-1]["content"])["we_call"] == "+12125550148"
+        steps = [event["step"] for event in caller.named("voiceagent.step")]
+        assert steps == ["reason", "slot", "goodbye"]
+        assert model.tools[-1] == {"go_to_step", "end_call"}
 
 
 def order_desk(messages: list[Message]) -> str | tuple[str, str]:

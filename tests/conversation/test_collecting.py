@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
@@ -18,6 +19,8 @@ from voiceagent.conversation.collecting import progress_of
 from voiceagent.conversation.rules import CollectRule, Phrases, Rules, StepRule, ToolRule, TransitionRule
 from voiceagent.conversation.state import Phase, Step
 from voiceagent.conversation.steps import NOTE
+from voiceagent.settings.agent import load_agent
+from voiceagent.settings.values import collected as settings_of
 from voiceagent.values.kind import Frame
 from voiceagent.values.kinds import kind
 
@@ -29,12 +32,12 @@ STEPS = {
 }
 TOOLS = {NOTE: ToolRule("idempotent"), "book": ToolRule("external", collect={"phone": PHONE})}
 ASKED = "What is your phone number?"
-READ_BACK = "0 3 0, 1 2 3, 4 5 6 7. Is that right?"
+READ_BACK = "0 3 0, 1 2 3, 4 5 6 7, is that right?"
 AGAIN = f"Sorry, once more, please. {ASKED}"
 
 
 def begun(**rules: Any) -> World:
-    world = World(Rules(language="en", instructions="You are a clinic.", **{"steps": STEPS, "tools": TOOLS, **rules}))
+    world = World(Rules(**{"language": "en", "instructions": "You are a clinic.", "steps": STEPS, "tools": TOOLS, **rules}))
     world.feed(ev.CallStarted(world.now_ms, "2026-11-27"))
     return world
 
@@ -80,7 +83,7 @@ def test_values_are_asked_for_read_back_and_lead_to_the_next_step_without_the_la
 def test_a_part_is_kept_and_the_rest_asked_for() -> None:
     world = greeted()
     assert says(world, "030.") == "And the rest, please?"
-    assert says(world, "1234") == "0 3 0, 1 2 3 4. Is that right?"
+    assert says(world, "1234") == "0 3 0, 1 2 3 4, is that right?"
 
 
 def test_a_no_asks_again_and_another_value_is_a_correction() -> None:
@@ -243,7 +246,7 @@ class Careful(World):
                 ended = ("confirmed", json.loads(action.arguments)["phone"]) if "phone" in action.arguments else ("given_up", "")
                 assert ended in {(stage, value if stage == "confirmed" else "") for _, stage, value in stages(self)}
             elif isinstance(action, act.ValueCollected) and action.stage == "confirmed" and "phone" in action.name:
-                assert kind("phone").confirm(action.value, Frame("en", region="DE")) + "." in " ".join(self.assistant_texts())
+                assert kind("phone").confirm(action.value, Frame("en", region="DE")) + "," in " ".join(self.assistant_texts())
         return actions
 
 
@@ -333,11 +336,28 @@ def test_a_card_is_known_by_its_mark_and_collected_again_at_another_server() -> 
     world.generated()
     world.play_all()
     assert says(world, "[part 1 of a card]") == "And the rest, please?"
-    assert says(world, "[card ending 4242]") == "the card ending in 4 2 4 2. Is that right?"
+    assert says(world, "[card ending 4242]") == "the card ending in 4 2 4 2, is that right?"
     world.say("Yes.")
     assert json.loads(world.tools[0].arguments) == {"card": "card ending 4242"}
     world.feed(ev.HandedOver(world.now_ms))
     assert not machine.start(world.state.rules, world.state).collecting.known
+
+
+def test_the_clinics_german_reception_collects_in_german() -> None:
+    agent = load_agent(Path(__file__).parents[2] / "examples" / "clinic" / "agent.de.yaml")
+    rules = [settings_of(value).rule for value in (*agent.collect.values(), agent.steps["slot"].values["day"])]
+    tools = {"buchen": ToolRule("external", confirm="Soll ich buchen?", collect={"phone": rules[0], "day": rules[1]})}
+    world = begun(steps={}, tools=tools, language=agent.language)
+    world.say("Bitte buchen.")
+    world.call_tool("buchen")
+    world.generated()
+    world.play_all()
+    assert world.assistant_texts() == ["Unter welcher Nummer erreichen wir Sie?"]
+    assert says(world, "null drei null zweiundvierzig siebzehn dreiunddreißig") == "0 3 0, 4 2 1, 7 3 3, ist das richtig?"
+    assert says(world, "Ja, genau.") == "Danke. Für welchen Tag?"
+    assert says(world, "Übermorgen bitte.") == "Soll ich buchen?"
+    world.say("Ja, bitte.")
+    assert json.loads(world.tools[0].arguments) == {"phone": "+4930421733", "day": "2026-11-29"}
 
 
 def test_a_call_goes_on_at_another_server_with_what_was_collected() -> None:

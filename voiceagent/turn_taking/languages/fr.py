@@ -63,13 +63,6 @@ FRENCH = Language(
         "laisse tomber|"
         "c'est bon|c'est ça|c'est bien|c'est correct|d'accord"
     ),
-    repetitions=phrase_set(
-        "répéter|répétez|répète|répétez-le|redire|redites|redites-le|encore une fois|qu'avez-vous dit|"
-        "qu'est-ce que vous avez dit|vous avez dit quoi|vous disiez|pardon|comment|je n'ai pas compris|"
-        "je n'ai pas entendu|je n'ai pas bien compris|je n'ai pas bien entendu|"
-        "j'ai pas compris|j'ai pas entendu|je ne vous ai pas entendu|je ne vous ai pas compris"
-    ),
-    beside_repetitions=word_set("ça cela la le question dernière dernier phrase réponse vous voulez voudriez bien ne pas que"),
     farewells=phrase_set(
         "au revoir|salut|ciao|adieu|à bientôt|à demain|à plus|à plus tard|à tout à lheure|à la prochaine|bonne nuit|"
         "bonne journée|bonne soirée|bon weekend|bonne fin de journée|vous aussi|toi aussi|pareillement|à vous aussi|"
@@ -305,7 +298,7 @@ FRENCH = Language(
             "yes_no": "Oui ou non ?",
             "card": "Quel est le numéro de la carte ?",
         },
-        read_back="{value}. C'est bien cela ?",
+        read_back="{value}, c'est bien cela ?",
         rest="Et la suite, s'il vous plaît ?",
         again="Pardon, encore une fois, s'il vous plaît.",
         thanks="Merci.",
