@@ -13,7 +13,7 @@ from voiceagent.tools.schemas import shapes
 
 MOST_WORDS = 100
 """The most words, the operator's among them, up to which others join: with these a decode takes 5 ms more at most
-(`python -m bench vocabulary`)."""
+(bench/results/vocabulary.md)."""
 LEAST_LETTERS = 4
 
 

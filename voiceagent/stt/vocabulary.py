@@ -1,7 +1,7 @@
 """The words of a house: names, products and streets. A recogniser misses nearly all that it does not know, and writes something
 that sounds like them. Named to it before it writes, they come out right, and other words come out wrong. So it writes without
 them, and each word that sounds like a part of the text is tried in its place: it is taken if the recogniser finds the text with
-it, and with it named, about as likely as its own (`python -m bench vocabulary`). Pure.
+it, and with it named, about as likely as its own (bench/results/vocabulary.md). Pure.
 
 Sounds are compared by classes of letters, alike in all languages of the Latin script: a recogniser mixes up letters of one class,
 and vowels most of all. Letters of other scripts are each a class."""
