@@ -73,6 +73,16 @@ GERMAN = Language(
         "wie geht's ihnen|nur zu|wie bitte|vergiss es|vergessen sie es|"
         "das stimmt|das passt|das ist gut|das ist richtig|in ordnung"
     ),
+    repetitions=phrase_set(
+        "wiederholen|wiederholen sie das|wiederholen sie|das wiederholen|wiederhole das|wiederhol das|noch einmal|"
+        "noch mal|nochmal|nochmals|wie bitte|wie war das|was haben sie gesagt|was hast du gesagt|was war die frage|"
+        "das habe ich nicht verstanden|ich habe das nicht verstanden|ich habe sie nicht verstanden|"
+        "ich habe dich nicht verstanden|nicht verstanden|sagen sie das noch einmal|sag das noch einmal"
+    ),
+    beside_repetitions=word_set(
+        "das es die den letzte letzten frage satz antwort teil hören möchte will was "
+        "wie nicht leider ganz akustisch richtig verstanden alles sie's"
+    ),
     farewells=phrase_set(
         "tschüss|tschüs|ciao|auf wiedersehen|auf wiederhören|wiedersehen|wiederhören|servus|ade|bis bald|bis dann|"
         "bis morgen|bis später|bis dahin|gute nacht|machs gut|machen sies gut|schönen tag|schönen tag noch|"

@@ -67,6 +67,16 @@ ENGLISH = Language(
         "say that again|what was that|forget it|it doesn't matter|"
         "that's fine|that's right|that's correct|that's good|that's okay"
     ),
+    repetitions=phrase_set(
+        "repeat|repeat that|repeat it|repeat the question|repeat yourself|say that again|say it again|say again|"
+        "come again|once more|one more time|again|what did you say|what did you just say|what was that|"
+        "what was the question|pardon|pardon me|i beg your pardon|i didn't catch that|didn't catch that|"
+        "i didn't get that|didn't get that|i didn't hear that|didn't hear that|i didn't hear you|didn't hear you|"
+        "i did not hear that|i did not catch that"
+    ),
+    beside_repetitions=word_set(
+        "that it this the last question answer sentence part thing bit to hear want need like i'd we what you your didn't all"
+    ),
     farewells=phrase_set(
         "bye|bye bye|byebye|goodbye|good bye|bye now|bye for now|good night|good day|see you|see you then|"
         "see you later|see you soon|see you tomorrow|see ya|talk to you later|speak soon|take care|have a good day|"

@@ -62,6 +62,12 @@ SPANISH = Language(
         "cómo estás|cómo está usted|cómo te va|cómo le va|adelante|cómo dice|cómo dices|olvídalo|olvídelo|"
         "está bien|así es|eso es|de acuerdo"
     ),
+    repetitions=phrase_set(
+        "repetir|repetirlo|repetirme|repita|repítalo|repite|repítelo|repítamelo|otra vez|una vez más|de nuevo|"
+        "cómo dice|cómo ha dicho|qué ha dicho|qué has dicho|qué dijo|qué dijiste|no le he entendido|"
+        "no te he entendido|no lo he entendido|no he entendido|no entendí|no le he oído|no he oído"
+    ),
+    beside_repetitions=word_set("eso esto la lo pregunta última último frase respuesta parte quiero bien qué"),
     farewells=phrase_set(
         "adiós|chao|chau|hasta luego|hasta pronto|hasta mañana|hasta la vista|hasta otra|nos vemos|buenas noches|"
         "buen día|que tenga un buen día|que tengas un buen día|que le vaya bien|que te vaya bien|cuídate|cuídese|"

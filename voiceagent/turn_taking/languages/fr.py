@@ -63,6 +63,13 @@ FRENCH = Language(
         "laisse tomber|"
         "c'est bon|c'est ça|c'est bien|c'est correct|d'accord"
     ),
+    repetitions=phrase_set(
+        "répéter|répétez|répète|répétez-le|redire|redites|redites-le|encore une fois|qu'avez-vous dit|"
+        "qu'est-ce que vous avez dit|vous avez dit quoi|vous disiez|pardon|comment|je n'ai pas compris|"
+        "je n'ai pas entendu|je n'ai pas bien compris|je n'ai pas bien entendu|"
+        "j'ai pas compris|j'ai pas entendu|je ne vous ai pas entendu|je ne vous ai pas compris"
+    ),
+    beside_repetitions=word_set("ça cela la le question dernière dernier phrase réponse vous voulez voudriez bien ne pas que"),
     farewells=phrase_set(
         "au revoir|salut|ciao|adieu|à bientôt|à demain|à plus|à plus tard|à tout à lheure|à la prochaine|bonne nuit|"
         "bonne journée|bonne soirée|bon weekend|bonne fin de journée|vous aussi|toi aussi|pareillement|à vous aussi|"

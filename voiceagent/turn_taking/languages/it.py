@@ -62,6 +62,12 @@ ITALIAN = Language(
         "molto piacere|come stai|come va|vada avanti|vai avanti|come scusi|come dice|lascia stare|lasci stare|"
         "va bene|va benissimo|è giusto|d'accordo"
     ),
+    repetitions=phrase_set(
+        "ripetere|ripetermi|ripeterlo|ripeta|ripeti|lo ripeta|ancora una volta|un'altra volta|di nuovo|come ha detto|"
+        "come hai detto|come scusi|che cosa ha detto|cosa ha detto|cosa hai detto|non ho capito|non ho sentito|"
+        "non l'ho sentita|non la sento bene"
+    ),
+    beside_repetitions=word_set("questo quello quel che la lo domanda l'ultima ultima frase risposta parte vorrei bene non cosa"),
     farewells=phrase_set(
         "arrivederci|arrivederla|ciao|ciao ciao|addio|a presto|a domani|a dopo|ci vediamo|ci sentiamo|buonanotte|"
         "buona notte|buona giornata|buona serata|buon fine settimana|altrettanto|anche a lei|anche a te|grazie|"

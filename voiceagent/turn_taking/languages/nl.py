@@ -66,6 +66,12 @@ DUTCH = Language(
         "hoe gaat het met u|ga je gang|gaat uw gang|wat zei u|wat zegt u|vergeet het|"
         "dat klopt|dat is goed|dat is prima|dat is juist"
     ),
+    repetitions=phrase_set(
+        "herhalen|herhaal|herhaal dat|dat herhalen|nog een keer|nog eens|nogmaals|wat zei je|wat zei u|wat zegt u|"
+        "wat zeg je|wat was de vraag|pardon|dat heb ik niet verstaan|ik heb dat niet verstaan|ik heb u niet verstaan|"
+        "ik heb je niet verstaan|niet verstaan"
+    ),
+    beside_repetitions=word_set("dat het de die vraag laatste zin antwoord deel wil goed niet wat"),
     farewells=phrase_set(
         "doei|doeg|dag|dag hoor|tot ziens|tot straks|tot morgen|tot dan|tot later|tot snel|tot horens|goedenacht|"
         "welterusten|fijne dag|fijne dag nog|een fijne dag|een fijne dag nog|prettige dag|fijne avond|fijn weekend|"

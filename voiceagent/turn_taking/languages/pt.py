@@ -62,6 +62,11 @@ PORTUGUESE = Language(
         "muito prazer|como vai você|como você está|como estás|vá em frente|esquece|esqueça|"
         "está bem|está certo|isso mesmo|tudo bem"
     ),
+    repetitions=phrase_set(
+        "repetir|repita|repete|repetir isso|outra vez|mais uma vez|de novo|novamente|como disse|o que disse|"
+        "o que você disse|o que foi que disse|não entendi|não percebi|não ouvi|não ouvi bem"
+    ),
+    beside_repetitions=word_set("isso isto a o pergunta última frase resposta parte quero bem não que"),
     farewells=phrase_set(
         "tchau|tchau tchau|adeus|até logo|até já|até amanhã|até breve|até mais|até a próxima|boa noite|bom dia|"
         "tenha um bom dia|tenha uma boa tarde|tenha uma boa noite|bom descanso|bom fim de semana|igualmente|"
