@@ -50,6 +50,7 @@ ON_REQUEST = (
     "vllm",
     "vocabulary",
     "voicemail",
+    "waits",
 )
 """Run only when named: they take up to an hour, and some install other people's software."""
 
