@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from voiceagent.cli.output import write_output
 from voiceagent.client.signalling import about
 from voiceagent.client.voices import best_voice, named_voice
 from voiceagent.engines import load_tts
@@ -98,7 +99,7 @@ def eval_(
     with nullcontext(url.rstrip("/")) if url else served(agent, profile) as address:
         tally = asyncio.run(_run(planned, address, token, monitor_token, repeat, timeout_s, model_url, model, quiet=quiet))
     if form != "text":
-        _write(_formatted(tally, form), out)
+        write_output(_formatted(tally, form), out)
     return 0 if tally.all_passed else 1
 
 
@@ -106,16 +107,6 @@ def _formatted(tally: TrialTally, form: str) -> str:
     if form == "json":
         return json.dumps(tally.as_data(), indent=2, ensure_ascii=False) + "\n"
     return tally.as_junit() if form == "junit" else tally.as_html()
-
-
-def _write(text: str, out: Path | None) -> None:
-    if out is None:
-        click.echo(text, nl=False)
-        return
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise click.FileError(str(out), f"{error.strerror}; name a writable place with --out") from error
 
 
 async def _run(

@@ -11,6 +11,7 @@ import click
 from rich.table import Table
 
 from voiceagent.cli.calls import Moment
+from voiceagent.cli.output import write_output
 from voiceagent.cli.tables import plain_table, show
 from voiceagent.latency.budgets import load_budgets
 from voiceagent.latency.spans import RESPONSIBLE, LegKind, TurnReport, WaitCause
@@ -103,7 +104,7 @@ def report(
         for group in groups:
             _tell(group)
     else:
-        _write(_html(groups, words=words) if form == "html" else _formatted(form, groups, turns), out)
+        write_output(_html(groups, words=words) if form == "html" else _formatted(form, groups, turns), out)
     return 1 if gate and any(group.over for group in groups) else 0
 
 
@@ -123,16 +124,6 @@ def _html(groups: Sequence[TurnGroup], *, words: bool) -> str:
     from voiceagent.reports.kept_words import kept_turns
 
     return as_html(groups, functools.partial(kept_turns, store_address()) if words else None)
-
-
-def _write(text: str, out: Path | None) -> None:
-    if out is None:
-        click.echo(text, nl=False)
-        return
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise click.FileError(str(out), f"{error.strerror}; name a writable place with --out") from error
 
 
 # --- text ---------------------------------------------------------------------------------------------------------------
@@ -196,7 +187,7 @@ def _compare(turns: Sequence[TurnReport], against: str, *, gate: bool, as_json: 
     before, after = _two_sets(turns, against)
     compared = compare_sets(before, after)
     if as_json:
-        _write(json.dumps(compared_as_data(compared), indent=2) + "\n", out)
+        write_output(json.dumps(compared_as_data(compared), indent=2) + "\n", out)
     else:
         _tell_compared(compared)
     return 1 if gate and compared.whole.is_slower else 0
