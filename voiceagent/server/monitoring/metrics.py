@@ -12,6 +12,7 @@ from prometheus_client.registry import Collector
 from voiceagent.latency.spans import LegKind, Stage, TurnReport
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.server.access.client_secrets import ClientSecrets
+from voiceagent.server.calls.budget_actions import BudgetActions
 from voiceagent.server.monitoring.engine_health import NAMES, EngineHealth
 from voiceagent.store.writer import Losses
 from voiceagent.stt.engine import SttEngine
@@ -105,6 +106,7 @@ class Metrics(Collector):
         self.failed_replies = CountsBy("code", "voiceagent_failed_replies_total", "Replies that failed.")
         self.not_understood = CountsBy("answer", "voiceagent_not_understood_total", "Turns heard and not understood.")
         self.events_out_of_phase = CountsBy("event", "voiceagent_events_out_of_phase_total", "Events that came too late.")
+        self.budget_actions = BudgetActions()
         self.health = EngineHealth()
         self.llm: LlmEngine | None = None
         self.stt: SttEngine | None = None
@@ -216,6 +218,11 @@ class Metrics(Collector):
             engines.add_metric([name], name not in self.health.down)
         yield engines
         yield from self._stages.collect()
+        burning = GaugeMetricFamily("voiceagent_budget_burn", "Burn rates of latency budgets.", labels=["stage", "window"])
+        for rates in self.budget_actions.rates():
+            burning.add_metric([rates.stage, "short"], rates.short)
+            burning.add_metric([rates.stage, "long"], rates.long)
+        yield burning
         for metric in vars(self).values():
             if isinstance(metric, CountsBy):
                 yield metric.family(self._engines_drops() if metric is self.queue_drops else {})

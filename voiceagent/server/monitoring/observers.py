@@ -72,6 +72,7 @@ class Measured(CallObserver):
     def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
         """Count the turn and keep its times."""
         self.metrics.turn(report, [miss.stage for miss in misses])
+        self.metrics.budget_actions.measured(report, misses)
         self.store.put(report)
 
     def judged(self, outcome: str) -> None:

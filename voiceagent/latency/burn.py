@@ -1,0 +1,165 @@
+"""Burn rates: the speed at which a stage uses up its budget of misses, and the level that follows from it.
+
+A p95 limit allows 5 % of turns to miss it. A burn rate is the share of turns that missed, divided by those 5 %: 1 keeps the
+budget, 20 is every turn. As with the multiwindow alerts of the Site Reliability Workbook (chapter 5), two windows must agree: the
+long one tells a trend from a bad moment, and the short one tells that it goes on now. Pure: turns and times are given."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from voiceagent.latency.spans import Stage
+
+ALLOWED = 0.05
+"""The share of turns that may miss a p95 limit."""
+BUCKET_S = 5.0
+SHORT_BUCKETS, LONG_BUCKETS = 3, 13
+"""The windows, the bucket that is being filled included: the last 10 to 15 s, and the last 60 to 65 s."""
+ENTER_BURN = 4.0
+"""From this burn rate on, in both windows, the level rises. It is a fifth of the turns."""
+LEAVE_BURN = 1.0
+"""Up to this one, in both windows, it falls."""
+LEAST_MISSES = 4
+"""Misses in the long window without which the level does not rise: a few turns are no trend."""
+DWELL_S = 30.0
+"""The shortest time for which a level is kept. Only the first step up is taken at once."""
+MOST_DWELL_S = 480.0
+RELAPSE_S = 120.0
+"""A level that rises again this soon after it fell is kept twice as long as the last time. So a load that lasts does not turn the
+actions off and on."""
+
+
+class OnMiss(StrEnum):
+    """The furthest that a stage goes while it burns. Each goes as far as those before it."""
+
+    WARN = "warn"
+    DEGRADE = "degrade"
+    SHED = "shed"
+
+
+LADDERS = {
+    OnMiss.WARN: (OnMiss.WARN,),
+    OnMiss.DEGRADE: (OnMiss.DEGRADE,),
+    OnMiss.SHED: (OnMiss.DEGRADE, OnMiss.SHED),
+}
+"""The levels above none, lowest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class BurnRates:
+    """A stage's burn rates now."""
+
+    stage: Stage
+    on_miss: OnMiss
+    level: OnMiss | None
+    """The present action. None: the stage does not burn."""
+    short: float
+    long: float
+    turns: int
+    """Turns in the long window."""
+
+    def __str__(self) -> str:
+        return f"{self.stage} burns its budget {self.short:.1f} times (10 s) and {self.long:.1f} times (60 s)"
+
+
+class _StageBurn:
+    """One stage's windows and level."""
+
+    def __init__(self, on_miss: OnMiss) -> None:
+        self.on_miss = on_miss
+        self.step = 0
+        """Steps up the ladder; 0 is none."""
+        self._counts: deque[list[int]] = deque(([0, 0] for _ in range(LONG_BUCKETS)), maxlen=LONG_BUCKETS)
+        """Turns and misses of each bucket, the newest last."""
+        self._changed_s: float | None = None
+        self._fell_s: float | None = None
+        self._dwell_s = DWELL_S
+
+    @property
+    def level(self) -> OnMiss | None:
+        return LADDERS[self.on_miss][self.step - 1] if self.step else None
+
+    def turn(self, *, missed: bool) -> None:
+        self._counts[-1][0] += 1
+        self._counts[-1][1] += missed
+
+    def pass_on(self, buckets: int) -> None:
+        """Begin as many new buckets."""
+        self._counts.extend([0, 0] for _ in range(min(buckets, LONG_BUCKETS)))
+
+    def rates(self) -> tuple[float, float, int, int]:
+        """Burn rates of the short and the long window; turns and misses of the long one."""
+        counts = list(self._counts)
+        (turns, misses), (short_turns, short_misses) = (
+            (sum(one for one, _ in some), sum(one for _, one in some)) for some in (counts, counts[-SHORT_BUCKETS:])
+        )
+        return short_misses / max(1, short_turns) / ALLOWED, misses / max(1, turns) / ALLOWED, turns, misses
+
+    def judge(self, now_s: float) -> bool:
+        """Move one step if both windows say so and the dwell is over. Returns whether it moved."""
+        since_s = math.inf if self._changed_s is None else now_s - self._changed_s
+        short, long, _, misses = self.rates()
+        burns = min(short, long) >= ENTER_BURN and misses >= LEAST_MISSES
+        if burns and not self.step:
+            relapsed = self._fell_s is not None and now_s - self._fell_s < RELAPSE_S
+            self._dwell_s = min(MOST_DWELL_S, self._dwell_s * 2) if relapsed else DWELL_S
+            self.step = 1
+        elif burns and self.step < len(LADDERS[self.on_miss]) and since_s >= DWELL_S:
+            self.step += 1
+        elif self.step and max(short, long) <= LEAVE_BURN and since_s >= self._dwell_s:
+            self.step -= 1
+            self._fell_s = now_s
+        else:
+            return False
+        self._changed_s = now_s
+        return True
+
+
+class BudgetBurn:
+    """The burn rates and levels of all stages. Times are in seconds of one clock; one that goes back counts as standing still."""
+
+    def __init__(self, on_miss: Mapping[Stage, OnMiss] | None = None) -> None:
+        """`on_miss`: WARN for those that are not named."""
+        self._stages = {stage: _StageBurn((on_miss or {}).get(stage, OnMiss.WARN)) for stage in Stage}
+        self._now_s: float | None = None
+
+    def turn(self, now_s: float, measured: Iterable[Stage], missed: Collection[Stage]) -> list[BurnRates]:
+        """A turn with these stages is over. Returns the stages whose level has changed."""
+        self._advance(now_s)
+        for stage in set(measured):
+            self._stages[stage].turn(missed=stage in missed)
+        return self._judge()
+
+    def at(self, now_s: float) -> list[BurnRates]:
+        """Time has passed. Returns the stages whose level has changed."""
+        self._advance(now_s)
+        return self._judge()
+
+    def rates(self) -> list[BurnRates]:
+        """All stages, as of the last turn or time."""
+        return [self._of(stage) for stage in Stage]
+
+    def level(self, stage: Stage) -> OnMiss | None:
+        """The stage's level, as of then."""
+        return self._stages[stage].level
+
+    def _advance(self, now_s: float) -> None:
+        before_s = now_s if self._now_s is None else self._now_s
+        self._now_s = max(now_s, before_s)
+        over = int(self._now_s // BUCKET_S) - int(before_s // BUCKET_S)
+        if over:
+            for stage in self._stages.values():
+                stage.pass_on(over)
+
+    def _judge(self) -> list[BurnRates]:
+        now_s = self._now_s or 0.0
+        return [self._of(stage) for stage, burn in self._stages.items() if burn.judge(now_s)]
+
+    def _of(self, stage: Stage) -> BurnRates:
+        burn = self._stages[stage]
+        short, long, turns, _ = burn.rates()
+        return BurnRates(stage, burn.on_miss, burn.level, short, long, turns)

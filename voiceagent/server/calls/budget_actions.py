@@ -1,0 +1,48 @@
+"""The actions that follow from missed latency budgets, for all calls of a server: turns and the time go in, burn rates and their
+changes come out."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+
+from voiceagent.latency.budgets import Miss
+from voiceagent.latency.burn import BudgetBurn, BurnRates
+from voiceagent.latency.spans import TurnReport
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 1.0
+"""The interval at which time alone may change a level."""
+
+
+class BudgetActions:
+    """One per server. A level that changed by itself is noticed when somebody asks."""
+
+    def __init__(self, burn: BudgetBurn | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._burn = burn or BudgetBurn()
+        self._clock = clock
+        self._looked_s = clock()
+
+    def measured(self, report: TurnReport, misses: Iterable[Miss]) -> None:
+        """A turn is over."""
+        self._changed(self._burn.turn(self._clock(), report.durations_ms(), {miss.stage for miss in misses}))
+
+    def rates(self) -> list[BurnRates]:
+        """The burn rates and levels of all stages now."""
+        self._look()
+        return self._burn.rates()
+
+    def _look(self) -> None:
+        now_s = self._clock()
+        if now_s - self._looked_s >= LOOK_S:
+            self._looked_s = now_s
+            self._changed(self._burn.at(now_s))
+
+    def _changed(self, changes: Iterable[BurnRates]) -> None:
+        for rates in changes:
+            if rates.level is None:
+                log.info("%s keeps its latency budget again", rates.stage)
+            else:
+                log.warning("%s: %s", rates, rates.level)
