@@ -67,9 +67,10 @@ def main() -> int:
     turns = "undisturbed turns to measure (default: calls 50, peers and real 100, peers --real 30, people all)"
     parser.add_argument("--turns", type=int, help=turns)
     profiles = "real: the profiles to measure (default: embedded,real-speech); peers --real: the profile (default: real-speech); "
-    profiles += "soak, people: the profile (default: starter); phone: the profiles (default: embedded,starter)"
+    profiles += "soak: the profile (default: embedded); people: the profile (default: starter); "
+    profiles += "phone: the profiles (default: embedded,starter)"
     parser.add_argument("--profile", default="", help=profiles)
-    parser.add_argument("--minutes", type=float, default=30.0, help="soak: talk for so long (default: 30)")
+    parser.add_argument("--minutes", type=float, default=60.0, help="soak: talk for so long (default: 60)")
     parser.add_argument(
         "--voice", type=Path, help="the .onnx of a published Piper voice: measured in synthesis besides, the caller in starter"
     )
