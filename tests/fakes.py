@@ -62,6 +62,9 @@ class SilentLeg:
     def use(self, taken: Encoding, given: Encoding) -> None:
         return None
 
+    def take_jitter_ms(self) -> tuple[float | None, float | None]:
+        return None, None
+
     async def wait_connected(self) -> bool:
         return True
 

@@ -57,5 +57,5 @@ def _turn(
         start_ms += ms
     partial = Span(Stage.STT_PARTIAL, 0.0, 30.0 + drawn.random() * 5 + more_ms.get(WaitCause.GUARD, 0.0))
     wait = Wait(0.0, tuple(pieces))
-    facts = TurnFacts("completed", prompt_tokens=300, tokens=20, kept=1, version=version, step="slot")
+    facts = TurnFacts("completed", prompt_tokens=300, tokens=20, kept=1, version=version, step="slot", jitter_in_ms=1.25)
     return TurnReport(call, number, at, profile, (partial, *spans), start_ms, None, leg, wait, facts)

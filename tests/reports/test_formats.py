@@ -32,6 +32,21 @@ def test_the_parts_of_a_wait_add_up_and_each_has_an_owner() -> None:
     assert set(RESPONSIBLE) == set(WaitCause)
 
 
+def test_the_jitter_of_packets_stands_in_the_report_where_it_was_measured() -> None:
+    group = as_data(grouped(TURNS, BUDGETS))["cpu"]
+    assert group["jitter_ms"] == {"in": {"count": 60, "p50": 1.25, "p95": 1.25, "p99": 1.25}}
+    header, first, *_ = as_csv(TURNS).splitlines()
+    cells = dict(zip(header.split(","), first.split(","), strict=True))
+    assert (cells["jitter_in_ms"], cells["jitter_out_ms"]) == ("1.25", "")
+
+
+def test_a_table_from_before_jitter_was_measured_is_read(tmp_path: Path) -> None:
+    lines = [line.split(",") for line in as_csv(TURNS).splitlines()]
+    kept = [i for i, name in enumerate(lines[0]) if not name.startswith("jitter")]
+    (tmp_path / "before.csv").write_text("".join(",".join(line[i] for i in kept) + "\n" for line in lines), encoding="utf-8")
+    assert len(read_csv(tmp_path / "before.csv")) == len(TURNS)
+
+
 def test_openmetrics_are_read_by_prometheus_own_parser() -> None:
     read: Callable[[str], Iterable[Metric]] = parser.text_string_to_metric_families
     families = {family.name: family for family in read(as_openmetrics(grouped(TURNS, BUDGETS)))}

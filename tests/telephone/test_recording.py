@@ -65,6 +65,9 @@ class QuietLeg:
 
     def deliver_audio(self, deliver: DeliverAudio) -> None: ...
 
+    def take_jitter_ms(self) -> tuple[float | None, float | None]:
+        return None, None
+
     def use(self, taken: Encoding, given: Encoding) -> None: ...
 
     async def wait_connected(self) -> bool:

@@ -656,6 +656,8 @@ class Call:
         self._post(ev.TimerFired(self._clock.now_ms(), name))
 
     def _measured(self, report: TurnReport) -> None:
+        came_ms, went_ms = self._leg.take_jitter_ms()
+        report = replace(report, facts=replace(report.facts, jitter_in_ms=came_ms, jitter_out_ms=went_ms))
         misses = check_turn(report, self._parts.budgets)
         self._send(self._session.on_turn(report, self._limits_ms, [miss.stage for miss in misses]))
         self._observers.measured(report, misses)

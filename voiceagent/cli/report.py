@@ -140,6 +140,9 @@ def _tell(group: TurnGroup) -> None:
         told.append(f"{counts.tools} tool run{'' if counts.tools == 1 else 's'}, {counts.tools_failed} failed")
     if speculative := counts.speculative_kept + counts.speculative_discarded:
         told.append(f"{counts.speculative_kept} of {speculative} speculative replies kept, {counts.wasted_tokens} tokens wasted")
+    if jitter := group.jitter():
+        told_of = (f"{name} p50 {found.p50_ms:.1f}, p95 {found.p95_ms:.1f} ms" for name, found in jitter.items())
+        click.echo(f"Jitter of packets: {'; '.join(told_of)}.")
     if counts.steps:
         click.echo(f"Steps: {', '.join(f'{step} {number}' for step, number in counts.steps.items())}.")
     if counts.statuses:

@@ -230,6 +230,11 @@ class TurnFacts:
     """The version of voiceagent that measured the turn."""
     step: str = ""
     """The agent's step in which the reply began; empty: the agent has none."""
+    jitter_in_ms: float | None = None
+    """That of the caller's packets since the turn before: the mean difference of the transit times of two that follow each other.
+    None: the leg has no such packets."""
+    jitter_out_ms: float | None = None
+    """The same of the agent's packets, as they were handed to the network."""
 
 
 CUT_OFF_MS = 1000.0

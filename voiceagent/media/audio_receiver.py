@@ -14,6 +14,7 @@ from voiceagent.audio import opus
 from voiceagent.audio.format import FRAME_MS
 from voiceagent.audio.jitter_buffer import AudioPacket, JitterBuffer, Slot, SlotKind
 from voiceagent.errors import MediaError
+from voiceagent.media.jitter import Jitter
 from voiceagent.media.rtp import RtpPacket
 from voiceagent.token_bucket import Meter, TokenBucket
 
@@ -74,6 +75,7 @@ class AudioReceiver:
         self.rate_hz = rate_hz
         self.jitter = JitterBuffer()
         self.payload_type = payload_type
+        self.arrivals = Jitter()
         self.ignored = 0
         """Packets that hold no audio for the decoder."""
         self.allowance = audio_meter()
@@ -96,6 +98,7 @@ class AudioReceiver:
         if (packet.payload and not samples) or self.payload_type not in (None, packet.payload_type):
             self.ignored += 1
             return
+        self.arrivals.add(now_ms, packet.timestamp * 1000.0 / opus.RTP_CLOCK_HZ)
         self._make(
             self.jitter.push(
                 AudioPacket(

@@ -63,6 +63,11 @@ class Leg(Protocol):
         """Take the caller's audio, and give the agent's, in these encodings from now on, where it goes by events."""
         return
 
+    def take_jitter_ms(self) -> tuple[float | None, float | None]:
+        """The jitter (see `Jitter`) of the caller's packets as they came, and of the agent's as they were handed to the network,
+        since this was last asked. None where the leg cannot tell."""
+        return None, None
+
     @property
     def end_reason(self) -> str:
         """The reason why the connection ended: hangup, closed, lost, too_slow, abuse. Empty while it is up."""
@@ -135,6 +140,10 @@ class LegWrapper(Leg):
     @override
     def use(self, taken: Encoding, given: Encoding) -> None:
         self._leg.use(taken, given)
+
+    @override
+    def take_jitter_ms(self) -> tuple[float | None, float | None]:
+        return self._leg.take_jitter_ms()
 
     @property
     @override

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from voiceagent.audio import opus
 from voiceagent.audio.format import PLAYED_FRAME_SAMPLES, PLAYED_HZ
+from voiceagent.media.jitter import Jitter
 from voiceagent.media.ticker import PHASES, SLOT_S, Seat, Ticker
 
 MAX_LATE_FRAMES = 3
@@ -57,6 +58,7 @@ class PacedAudio:
         milliseconds of `time.monotonic`."""
         self.skipped_frames = 0
         """Frames that were skipped because the event loop stalled."""
+        self.departures = Jitter()
         self._source = source
         self._sent = sent
         self._idle = idle
@@ -100,6 +102,7 @@ class PacedAudio:
             sent_ms = time.monotonic() * 1000.0
             send(payload, due_ms, begins)
             begins = False
+            self.departures.add(sent_ms, due_ms)
             if self._sent is not None:
                 self._sent(sent_ms)
 

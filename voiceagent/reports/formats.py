@@ -38,6 +38,10 @@ def as_data(groups: Sequence[TurnGroup]) -> JsonObject:
                 }
                 for part in group.parts()
             ],
+            "jitter_ms": {
+                name: {"count": found.count, "p50": found.p50_ms, "p95": found.p95_ms, "p99": found.p99_ms}
+                for name, found in group.jitter().items()
+            },
             "counts": asdict(group.counts()),
         }
         for group in groups

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from voiceagent.latency.budgets import Budgets, StageComparison, compare, percentile
+from voiceagent.latency.budgets import Budgets, Distribution, StageComparison, compare, distribution, percentile
 from voiceagent.latency.spans import LegKind, TurnReport, Wait, WaitCause
 
 
@@ -69,6 +69,12 @@ class TurnGroup:
                 mean_ms = sum(values) / len(values)
                 found.append(PartOfWait(part, mean_ms, percentile(values, 50), percentile(values, 95)))
         return found
+
+    def jitter(self) -> dict[str, Distribution]:
+        """The jitter of the turns, of the packets that came (`in`) and that went (`out`); what no turn has is left out."""
+        came = [turn.facts.jitter_in_ms for turn in self.turns if turn.facts.jitter_in_ms is not None]
+        went = [turn.facts.jitter_out_ms for turn in self.turns if turn.facts.jitter_out_ms is not None]
+        return {name: distribution(values_ms) for name, values_ms in (("in", came), ("out", went)) if values_ms}
 
     def counts(self) -> Counts:
         """Counts how they went."""

@@ -12,12 +12,14 @@ from voiceagent.errors import ConfigError
 from voiceagent.latency.spans import WHOLES, Stage, TurnReport, WaitCause
 
 FACTS = ("prompt_tokens", "tokens", "tools", "tools_failed", "kept", "discarded", "wasted_tokens")
+JITTER = ("jitter_in_ms", "jitter_out_ms")
 NAMES = ("call", "turn", "at", "profile", "leg", "version", "step", "status", "cut_off", "typed")
 PARTS = tuple(stage for stage in Stage if stage not in WHOLES)
 COLUMNS = (
     *NAMES,
     *(f"{stage}_ms" for stage in WHOLES),
     *FACTS,
+    *JITTER,
     *(f"wait_{part}_ms" for part in WaitCause),
     *(f"{stage}_ms" for stage in PARTS),
 )
@@ -60,6 +62,7 @@ def as_csv(turns: Iterable[TurnReport]) -> str:
         times = (
             *(durations.get(stage) for stage in WHOLES),
             *([getattr(facts, name)] for name in FACTS),
+            *(None if getattr(facts, name) is None else [getattr(facts, name)] for name in JITTER),
             *(None if part not in wait else [wait[part]] for part in WaitCause),
             *(durations.get(stage) for stage in PARTS),
         )
@@ -72,8 +75,8 @@ def read_csv(file: Path) -> list[TurnRow]:
     try:
         with file.open(encoding="utf-8", newline="") as opened:
             reader = csv.DictReader(opened)
-            if reader.fieldnames is None or not set(COLUMNS) <= set(reader.fieldnames):
-                missing = sorted(set(COLUMNS) - set(reader.fieldnames or ()))
+            missing = sorted(set(COLUMNS) - set(JITTER) - set(reader.fieldnames or ()))
+            if missing:
                 raise ConfigError(f"{file}: lacks the column {missing[0]!r}; expected a file of `voiceagent report --format csv`")
             return [_read(line) for line in reader]
     except (OSError, UnicodeDecodeError) as error:

@@ -84,6 +84,9 @@ class CallEvents:
             "barge_in_stop_ms": _rounded(report.barge_in_stop_ms),
             "stages_ms": {stage.value: [_rounded(ms) for ms in found] for stage, found in report.durations_ms().items()},
         }
+        for name, ms in (("jitter_in_ms", report.facts.jitter_in_ms), ("jitter_out_ms", report.facts.jitter_out_ms)):
+            if ms is not None:
+                fields[name] = _rounded(ms)
         if report.wait is not None:
             fields["wait_ms"] = {cause.value: _rounded(ms) for cause, ms in report.wait.totals_ms().items()}
         return self._next("turn.measured", at_ms, fields)

@@ -173,6 +173,10 @@ class WebRtcLeg(Leg):
         read its events), abuse (it went on after refusals). Empty while it is up."""
         return self._end_reason
 
+    @override
+    def take_jitter_ms(self) -> tuple[float | None, float | None]:
+        return self._receiver.arrivals.take_ms(), self._audio.departures.take_ms()
+
     @property
     @override
     def counters(self) -> dict[str, int]:

@@ -194,6 +194,10 @@ class SipReceiver:
         samples = g711.decode(packet.payload, alaw=packet.payload_type == PCMA)
         return g711.encode(samples, alaw=self._audio.payload_type == PCMA)
 
+    def take_jitter_ms(self) -> float | None:
+        """See `Jitter.take_ms`."""
+        return self._receiver.arrivals.take_ms()
+
     @property
     def counters(self) -> dict[str, int]:
         """See `Leg.counters`."""
@@ -270,6 +274,10 @@ class SipEars:
         self._counted = self.counters
         self._receiver.close()
         self.begin(self._audio)
+
+    def take_jitter_ms(self) -> float | None:
+        """See `Jitter.take_ms`."""
+        return None if self._receiver is None else self._receiver.take_jitter_ms()
 
     @property
     def counters(self) -> dict[str, int]:

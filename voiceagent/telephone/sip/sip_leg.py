@@ -266,6 +266,10 @@ class SipLeg(PhoneLeg):
             raise MediaError("the other side takes no keys (it did not offer telephone-event)")
         self._keys.press(keys)
 
+    @override
+    def take_jitter_ms(self) -> tuple[float | None, float | None]:
+        return self._ears.take_jitter_ms(), self._voice.departures.take_ms()
+
     @property
     def counters(self) -> dict[str, int]:
         """See `Leg.counters`."""

@@ -139,6 +139,10 @@ class StreamLeg(PhoneLeg):
             log.warning("a telephone stream broke off: its connection was lost")
         self.end("hangup" if is_closed else "lost")
 
+    @override
+    def take_jitter_ms(self) -> tuple[float | None, float | None]:
+        return self._receiver.arrivals.take_ms(), None
+
     @property
     def counters(self) -> dict[str, int]:
         """See `Leg.counters`."""
