@@ -4,7 +4,7 @@ import { AboutBox } from './about.js';
 import { Captions } from './captions.js';
 import { byId } from './element.js';
 import { CallProblem } from './lib/problem.js';
-import { VoiceAgent } from './lib/voiceagent.js';
+import { RecordingNotice, VoiceAgent } from './lib/voiceagent.js';
 import { VoiceTimeline } from './voice-timeline.js';
 import { Meter, audioContext } from './meter.js';
 import { Microphones } from './microphones.js';
@@ -32,6 +32,7 @@ const waterfalls = new Waterfalls(byId('turns', HTMLElement), byId('times-empty'
 const microphones = new Microphones(byId('microphones', HTMLSelectElement), byId('test', HTMLButtonElement));
 const about = new AboutBox(byId('about', HTMLElement), byId('unfit', HTMLElement));
 const steps = new StepGraphs(byId('steps', HTMLElement), byId('step-graphs', HTMLElement));
+const recording = new RecordingNotice(byId('recording', HTMLElement), navigator.languages);
 const timeline = new VoiceTimeline(byId('voice-timeline', HTMLCanvasElement));
 const problems = new Problems(byId('problem', HTMLElement), {
   again: call,
@@ -99,6 +100,7 @@ function endCall(reason) {
   liveSinceMs = 0;
   captions.end();
   timeline.clear();
+  recording.clear();
   meterCaller(null);
   agentMeter?.close();
   agentMeter = null;
@@ -122,6 +124,7 @@ function take(event) {
   if (next !== status) showStatus(next);
   captions.take(event);
   steps.take(event);
+  recording.take(event);
   if (event.type === 'voiceagent.turn') waterfalls.add(event);
   if (event.type === 'error') {
     captions.failed(failureText(event.error));

@@ -132,6 +132,9 @@
     .panel.empty { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; padding: 0; border: 0; overflow: hidden; }
     p { margin: 0; overflow-wrap: anywhere; }
     .problem { font-weight: 600; }
+    .recording { margin-block-start: .5rem; font-weight: 600; }
+    .recording:empty { margin: 0; }
+    .recording.on::before { content: ''; display: inline-block; margin-inline-end: .5rem; border: .375rem solid light-dark(#b0271f, #ef7a6f); border-radius: 50%; }
     .said { margin-block-start: .5rem; }
     .said:empty { display: none; }
     .buttons { display: flex; gap: .5rem; flex-wrap: wrap; justify-content: flex-end; }
@@ -173,8 +176,10 @@
   const shadow = host.attachShadow({ mode: 'open' });
   const status = make('p', 'status');
   status.setAttribute('role', 'status');
+  const recorded = make('p', 'recording');
+  recorded.setAttribute('role', 'status');
   const said = make('p', 'said');
-  const panel = make('div', 'panel empty', status, said);
+  const panel = make('div', 'panel empty', status, recorded, said);
   const text = make('span', '');
   const icon = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
   icon.setAttribute('viewBox', '0 0 24 24');
@@ -193,6 +198,8 @@
 
   /** @type {import('./lib/voiceagent.js').VoiceAgent | null} */
   let agent = null;
+  /** @type {import('./lib/voiceagent.js').RecordingNotice | null} */
+  let notice = null;
   let attempt = 0;
   let failures = 0;
 
@@ -220,6 +227,7 @@
     const told = TOLD[code] ?? 'other';
     speaker.srcObject = null;
     said.textContent = '';
+    notice?.clear();
     show('idle', words[told], told !== 'ended');
     host.dataset.code = code;
   }
@@ -248,11 +256,12 @@
     delete host.dataset.code;
     show('connecting', words.connecting);
     try {
-      const { VoiceAgent } = await library().catch(async () => { throw { code: await whyNotLoaded() }; });
+      const { VoiceAgent, RecordingNotice } = await library().catch(async () => { throw { code: await whyNotLoaded() }; });
       const value = await secret();
       if (mine !== attempt) return;
       const made = new VoiceAgent({ url: server, key: value });
       agent = made;
+      const shown = (notice ??= new RecordingNotice(recorded, [language]));
       made.addEventListener('audio', (event) => { speaker.srcObject = /** @type {CustomEvent} */ (event).detail; });
       made.addEventListener('state', (event) => {
         const { state, reason } = /** @type {CustomEvent} */ (event).detail;
@@ -261,6 +270,7 @@
       });
       made.addEventListener('message', (event) => {
         const { type, heard } = /** @type {CustomEvent} */ (event).detail;
+        shown.take(/** @type {CustomEvent} */ (event).detail);
         if (type !== 'voiceagent.heard') return;
         said.textContent = heard.length > CAPTION_CHARACTERS ? `… ${heard.slice(-CAPTION_CHARACTERS)}` : heard;
       });

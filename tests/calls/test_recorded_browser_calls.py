@@ -20,6 +20,7 @@ from voiceagent.audio.format import HEARD_HZ, PLAYED_HZ
 from voiceagent.cli import main
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
+from voiceagent.json_types import JsonObject
 from voiceagent.resources import demo_agent_file
 from voiceagent.store.records import CallRecord
 
@@ -46,12 +47,13 @@ def onset_s(pcm: NDArray[np.int16], rate_hz: int) -> float:
     return int(np.flatnonzero(np.abs(pcm.astype(int)) > LOUD)[0]) / rate_hz
 
 
-async def talk(url: str, said: Said) -> Caller:
+async def talk(url: str, said: Said) -> tuple[Caller, list[JsonObject]]:
+    """The caller, and the server's events."""
     caller = Caller(url)
     async with caller, Dialogue(caller) as dialogue:
         await dialogue.wait_greeting()
         await dialogue.turn(WEATHER, *await said(WEATHER))
-    return caller
+    return caller, [event.data for event in dialogue.events_since(0)]
 
 
 def check_file(folder: Path, call: CallRecord, caller: Caller) -> None:
@@ -73,9 +75,12 @@ async def test_a_browsers_call_is_announced_and_recorded_on_one_clock(
     tmp_path: Path, said: Said, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with running_server(tmp_path, "--config", str(agent_of(tmp_path, ", browsers: true"))) as server:
-        caller = await talk(server.url, said)
+        caller, events = await talk(server.url, said)
         call = await asyncio.to_thread(ended_call, tmp_path)
     check_file(tmp_path / "kept", call, caller)
+    types = [event["type"] for event in events]
+    assert [event["recording"] for event in events if event["type"] == "voiceagent.recording"] == [True]
+    assert types.index("voiceagent.recording") < types.index("voiceagent.heard"), "it is shown before it is said"
     monkeypatch.setenv("VOICEAGENT_DATA", str(tmp_path))
     with pytest.raises(SystemExit):
         main(["calls", "delete", call.call_id, "--yes"])
@@ -85,7 +90,8 @@ async def test_a_browsers_call_is_announced_and_recorded_on_one_clock(
 
 async def test_a_browsers_call_is_not_recorded_unless_that_is_configured(tmp_path: Path, said: Said) -> None:
     with running_server(tmp_path, "--config", str(agent_of(tmp_path, ""))) as server:
-        await talk(server.url, said)
+        _, events = await talk(server.url, said)
         call = await asyncio.to_thread(ended_call, tmp_path)
     assert call.recording == ""
+    assert "voiceagent.recording" not in [event["type"] for event in events]
     assert not (tmp_path / "kept").exists()

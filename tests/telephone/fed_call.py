@@ -25,6 +25,7 @@ class FedCall:
         self.state = machine.start(Rules())
         self.tasks = CallTasks(cast(asyncio.TaskGroup, group))
         self.keys = ""
+        self.recorded: list[bool] = []
         self.fed: asyncio.Queue[ev.Event] = asyncio.Queue()
 
     def feed(self, event: ev.Event) -> None:
@@ -32,6 +33,9 @@ class FedCall:
 
     def tell_key(self, key: str) -> None:
         self.keys += key
+
+    def tell_recording(self, *, is_recorded: bool) -> None:
+        self.recorded.append(is_recorded)
 
     def hide_card(self, keys: str) -> str:
         return keys

@@ -188,6 +188,7 @@ async def test_a_disk_without_room_ends_the_recording_in_one_line_and_the_call_g
     (line,) = caplog.messages
     assert line.startswith(f"call rtc_1 is recorded no further: {tmp_path} has ")
     assert "expected 1000000000 or more (telephony.recording.min_free_mb)" in line
+    assert made.call.recorded == [True, False]
     await made.leg.close()
 
 
@@ -234,14 +235,16 @@ async def test_a_folder_that_cannot_be_written_is_told_in_one_line(tmp_path: Pat
     await made.leg.close()
     assert recording.file_name == ""
     assert len(caplog.messages) == 1
+    assert made.call.recorded == []
 
 
 async def test_a_caller_who_refuses_has_the_recording_deleted_and_is_told_so(tmp_path: Path) -> None:
     made = begun(tmp_path, SOON)
     recording, call = made.recording, made.call
-    await until(lambda: bool(kept(tmp_path)))
+    await until(lambda: call.recorded == [True])
     recording.refuse()
     recording.refuse()
+    assert call.recorded == [True, False]
     said = await asyncio.wait_for(call.fed.get(), 5)
     assert said == ev.Announce(0.0, "It is deleted.")
     assert not kept(tmp_path)

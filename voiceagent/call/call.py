@@ -192,6 +192,10 @@ class Call:
         if not self._cards.is_asked:
             self._send(self._session.key_received(key, time.time()))
 
+    def tell_recording(self, *, is_recorded: bool) -> None:
+        """Tell the clients that the call is recorded from now on, or no more."""
+        self._send(self._session.recording_changed(is_recorded=is_recorded))
+
     def hide_card(self, keys: str) -> str:
         """The keys that the caller pressed, with a mark in place of a card's number."""
         return self._cards.hide(keys)

@@ -93,6 +93,10 @@ class RunningCall(Protocol):
         """Tell the clients which key the caller pressed."""
         ...
 
+    def tell_recording(self, *, is_recorded: bool) -> None:
+        """Tell the clients that the call is recorded from now on, or no more."""
+        ...
+
     def hide_card(self, keys: str) -> str:
         """The keys that the caller pressed, with a mark in place of a card's number."""
         ...

@@ -96,6 +96,7 @@ SERVER_EVENTS: Mapping[type[server_events.ServerEvent], str] = {
     server_events.StepEntered: "voiceagent.step",
     server_events.ValueChanged: "voiceagent.value",
     server_events.HandedOff: "voiceagent.handoff",
+    server_events.RecordingChanged: "voiceagent.recording",
     server_events.ResumeOffered: "voiceagent.resume",
     server_events.ConnectionReplaced: "voiceagent.replaced",
     server_events.ServerDrains: "voiceagent.draining",

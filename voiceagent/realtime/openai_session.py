@@ -390,7 +390,13 @@ def write_session(settings: ClientSettings, facts: SessionFacts) -> JsonObject:
         "noise_reduction": None if noise is None else {"type": noise},
         "turn_detection": _shown_turns(settings.turn_detection),
     }
-    ours = {"version": __version__, "call_id": facts.call_id, "agent": facts.agent, "greeting": facts.greets}
+    ours = {
+        "version": __version__,
+        "call_id": facts.call_id,
+        "agent": facts.agent,
+        "greeting": facts.greets,
+        "recording": facts.is_recorded,
+    }
     if settings.transcribes_only:
         return {
             "type": "transcription",

@@ -431,6 +431,12 @@ class HandedOff(ServerEvent, frozen=True, kw_only=True):
     summary: bool
 
 
+class RecordingChanged(ServerEvent, frozen=True, kw_only=True):
+    """The call is recorded from now on, or no more."""
+
+    recording: bool
+
+
 class ToolProgress(ServerEvent, frozen=True, kw_only=True):
     """A tool that runs, at the server or at the client. `status`: running, completed, failed, or abandoned when its reply ended
     first."""

@@ -71,6 +71,7 @@ from voiceagent.realtime.server_events import (
     PromptDetails,
     RateLimit,
     RateLimitsUpdated,
+    RecordingChanged,
     ResponseDone,
     ResponseUsage,
     ResumeOffered,
@@ -389,6 +390,11 @@ class RealtimeSession:
         self.settings.current = now
         self.settings.facts = replace(self.settings.facts, agent=agent)
         return [] if self._ended else self._send([HandedOff(agent=agent, summary=summary)])
+
+    def recording_changed(self, *, is_recorded: bool) -> list[JsonObject]:
+        """The call is recorded from now on, or no more."""
+        self.settings.facts = replace(self.settings.facts, is_recorded=is_recorded)
+        return [] if self._ended else self._send([RecordingChanged(recording=is_recorded)])
 
     def buffer_cleared(self) -> list[JsonObject]:
         """The open utterance was forgotten."""

@@ -130,6 +130,8 @@ class SessionFacts(Struct, frozen=True):
     """True when the caller's audio comes by events, and the agent's goes by events."""
     is_telephone: bool = False
     """True when the caller calls by telephone."""
+    is_recorded: bool = False
+    """True while the call is recorded."""
     has_spoken: bool = False
     """True once the agent was heard. Then its voice cannot change."""
     no_forcing: str = ""

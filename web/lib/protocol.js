@@ -6,7 +6,7 @@
 export const EVENT_CHANNEL = 'oai-events';
 
 /**
- * @typedef {{type: 'session.created', session: {voiceagent?: {agent: string, call_id: string, version: string}}}} SessionCreated
+ * @typedef {{type: 'session.created', session: {voiceagent?: {agent: string, call_id: string, version: string, recording?: boolean}}}} SessionCreated
  * @typedef {{type: 'input_audio_buffer.speech_started', item_id: string, audio_start_ms: number}} SpeechStarted
  * @typedef {{type: 'input_audio_buffer.speech_stopped', item_id: string, audio_end_ms: number}} SpeechStopped
  * @typedef {{type: 'conversation.item.input_audio_transcription.completed', item_id: string, transcript: string}} TranscriptionCompleted
@@ -23,6 +23,7 @@ export const EVENT_CHANNEL = 'oai-events';
  * @typedef {{type: 'voiceagent.heard', item_id: string, heard: string, unheard: string}} Heard
  * @typedef {{type: 'voiceagent.step', step: string}} StepEntered
  * @typedef {{type: 'voiceagent.handoff', agent: string, summary: boolean}} HandedOff
+ * @typedef {{type: 'voiceagent.recording', recording: boolean}} RecordingChanged
  * @typedef {{type: 'voiceagent.value', name: string, stage: 'collecting' | 'heard' | 'confirmed' | 'given_up',
  *   value: string}} ValueChanged
  * @typedef {{type: 'voiceagent.tool', item_id: string, call_id: string, name: string, arguments: string,
@@ -51,5 +52,5 @@ export const EVENT_CHANNEL = 'oai-events';
  *
  * @typedef {{event_id?: string} & (SessionCreated | SpeechStarted | SpeechStopped | TranscriptionCompleted | ItemAdded | ResponseCreated
  *   | ResponseDone | OutputItemAdded | PlayoutChanged | ErrorEvent | PartialTranscript | NotUnderstood | Heard | ToolProgress | StepEntered
- *   | HandedOff | ValueChanged | TurnMeasured | CallEnded | ResumeOffered | ConnectionReplaced | ServerDrains)} ServerEvent
+ *   | HandedOff | RecordingChanged | ValueChanged | TurnMeasured | CallEnded | ResumeOffered | ConnectionReplaced | ServerDrains)} ServerEvent
  */

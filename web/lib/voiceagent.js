@@ -17,8 +17,9 @@ import { closeStream, openMicrophone } from './microphone.js';
 import { CallProblem, problemFrom } from './problem.js';
 import { EVENT_CHANNEL } from './protocol.js';
 import { Pulse } from './pulse.js';
+import { RecordingNotice } from './recording.js';
 
-export { CallProblem };
+export { CallProblem, RecordingNotice };
 
 /** @typedef {import('./protocol.js').ServerEvent} ServerEvent */
 /** @typedef {import('./socket-call.js').SocketCall} SocketCall */

@@ -89,6 +89,8 @@ class Recording(PhoneFeature):
         self._clock = asyncio.get_running_loop().time
         self._began_s = self._written_s = self._clock()
         self._is_on = True
+        self._is_told = False
+        """True while the clients know that the call is recorded."""
         self._refused = False
         self._writing: asyncio.Task[None] | None = None
         self._deleting: asyncio.Task[None] | None = None
@@ -139,8 +141,15 @@ class Recording(PhoneFeature):
         """The caller does not want to be recorded: the recording is deleted, and no more is kept."""
         if not self._refused:
             self._refused, self._is_on = True, False
+            self._tell(is_recorded=False)
             self._on_refused()
             self._deleting = self._tasks.start(self._delete(says=says), "deleting a recording")
+
+    def _tell(self, *, is_recorded: bool) -> None:
+        """Have the call's clients show it. A call that was never recorded has nothing to show."""
+        if self._call is not None and is_recorded != self._is_told:
+            self._is_told = is_recorded
+            self._call.tell_recording(is_recorded=is_recorded)
 
     # --- the audio ---
 
@@ -216,6 +225,8 @@ class Recording(PhoneFeature):
         self._written_s = self._clock()
         if why := await _to_its_end(partial(self._open, path)):
             self._stop(why)
+        elif self._is_on:
+            self._tell(is_recorded=True)
         while self._is_on:
             await asyncio.sleep(self._times.written_every_s)
             if self._clock() - self._began_s > self._settings.max_minutes * 60:
@@ -254,6 +265,7 @@ class Recording(PhoneFeature):
 
     def _stop(self, why: str) -> None:
         self._is_on = False
+        self._tell(is_recorded=False)
         log.error("call %s is recorded no further: %s", self._call.call_id if self._call is not None else "?", why)
 
     async def _end(self) -> None:
