@@ -30,6 +30,7 @@ from voiceagent.errors import ConfigError, EngineError, ModelError, ProtocolErro
 from voiceagent.guard.checks import Guards, load_guards
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.budgets import Budgets
+from voiceagent.latency.burn import BudgetBurn
 from voiceagent.latency.spans import LegKind
 from voiceagent.llm.engine import HistoryLimits, LlmEngine, check, no_forcing, no_tools
 from voiceagent.logs import Redacting
@@ -51,6 +52,7 @@ from voiceagent.realtime.openai_realtime import OPENAI
 from voiceagent.realtime.settings import ClientSettings, SessionFacts
 from voiceagent.server.access.key_ring import KeyRing
 from voiceagent.server.calls.admission import Admission
+from voiceagent.server.calls.budget_actions import BudgetActions
 from voiceagent.server.calls.calls import StartCall
 from voiceagent.server.calls.monitors import CallFeeds
 from voiceagent.server.calls.waiting_calls import WaitingCalls
@@ -128,6 +130,8 @@ class AgentService:
         store's driver is missing."""
         check_driver(store_address())
         metrics = Metrics()
+        limits = self.budgets.of(self.agent.profile)
+        metrics.budget_actions = BudgetActions(BudgetBurn({stage: limit.on_miss for stage, limit in limits.items()}))
         admission = Admission(self.agent.admission, metrics)
         ice = IceServers.from_settings(self.agent.ice)
         media = self.agent.media
@@ -138,7 +142,6 @@ class AgentService:
         if ports.ports is not None and len(ports.ports) < self.agent.admission.max_calls:
             calls = self.agent.admission.max_calls
             self.tell(Weakness(f"media.ports has {len(ports.ports)} ports for {calls} calls", "widen it"))
-        limits = self.budgets.of(self.agent.profile)
         tools = ToolSet.from_config(self.agent.tools, self.agent.base_dir, metrics.tools.add)
 
         async def answer(offer: str) -> tuple[Leg, str]:
@@ -228,7 +231,16 @@ class AgentService:
             personal = PersonalData(self.agent.records.redact, spoken, schemas)
             Redacting.mask = personal.mask
             parts = AgentParts(
-                self.agent, engines, guards, speech, self.budgets, sources, personal, lambda: pressure.level, others
+                self.agent,
+                engines,
+                guards,
+                speech,
+                self.budgets,
+                sources,
+                personal,
+                lambda: pressure.level,
+                metrics.budget_actions.degradations,
+                others,
             )
             watched = metrics.health.watched(probes, partial(check, engines.llm))
             async with watched, running(kept.run(), "call records") if kept.is_on else nullcontext():

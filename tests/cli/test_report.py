@@ -146,6 +146,7 @@ def test_a_time_is_chosen_and_the_counts_are_told(voiceagent: Run, measured: Cal
     assert "4 completed" in found
     assert "Tokens: 1200 read, 80 written" in found
     assert "Steps: slot 4." in found
+    assert "Degraded: " not in found
     assert "cpu: 10 turns" in voiceagent("report").out
 
 

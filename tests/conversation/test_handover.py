@@ -130,7 +130,7 @@ def test_a_call_that_is_left_at_any_moment_goes_on(opening: Opening, script: lis
 
 def test_each_part_of_the_state_goes_along_or_begins_anew() -> None:
     go = {"spoken", "memory", "caller_turn", "habit", "replies", "tools", "late", "flow", "collecting", "kept"}
-    begin = {"rules", "phase", "utterance", "reply", "speculation", "silence", "connection", "timers"}
+    begin = {"rules", "phase", "utterance", "reply", "speculation", "silence", "connection", "timers", "degraded"}
     assert go | begin == {field.name for field in msgspec.structs.fields(State)}
 
 

@@ -25,6 +25,7 @@ OWNERS = {
     "connection": "connection",
     "timers": "state",
     "kept": "machine",
+    "degraded": "machine",
     "flow": "steps",
     "collecting": "collecting",
     "rules": "state",

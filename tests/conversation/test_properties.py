@@ -13,7 +13,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.history import Chunk, Message
-from voiceagent.conversation.rules import Limits, MemoryRules, Phrases, Rules, StepRule, ToolRule, TransitionRule
+from voiceagent.conversation.rules import Degradation, Limits, MemoryRules, Phrases, Rules, StepRule, ToolRule, TransitionRule
 from voiceagent.conversation.state import Phase
 from voiceagent.conversation.steps import GO_TO, NOTE
 from voiceagent.conversation.tools import LATE
@@ -62,6 +62,7 @@ MOVES: dict[str, Callable[[World, str], object]] = {
     "clause_breaks": lambda world, text: world.break_clause(),
     "context": lambda world, text: world.feed(ev.ContextFound(world.now_ms, world.utterance, chunks(text))),
     "instructions": lambda world, text: world.feed(ev.InstructionsChanged(world.now_ms, text)),
+    "degraded": lambda world, text: world.feed(ev.DegradationChanged(world.now_ms, tuple(Degradation)[len(text) % 5 :])),
     "blocked": lambda world, text: world.block(text),
     "summarised": lambda world, text: world.feed(ev.Summarised(world.now_ms, text)),
     "lost": lambda world, text: world.feed(ev.ConnectionLost(world.now_ms)),

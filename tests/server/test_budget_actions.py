@@ -4,10 +4,15 @@ import logging
 
 import pytest
 
+from voiceagent.conversation.rules import Degradation
 from voiceagent.latency.budgets import Miss
+from voiceagent.latency.burn import BudgetBurn, OnMiss
 from voiceagent.latency.spans import Span, Stage, TurnReport
+from voiceagent.server.calls.admission import Admission
 from voiceagent.server.calls.budget_actions import BudgetActions
+from voiceagent.server.http.problems import Problem
 from voiceagent.server.monitoring.metrics import Metrics
+from voiceagent.settings.agent import AdmissionSettings
 
 SLOW = TurnReport("c", 1, 0.0, "embedded", (Span(Stage.STT_WAIT, 0.0, 300.0),), None, None)
 MISSED = (Miss(Stage.STT_WAIT, 300.0, 100.0),)
@@ -24,5 +29,44 @@ def test_a_stage_that_burns_is_told_in_the_metrics_and_once_in_the_log(caplog: p
         now_s = 200.0
         assert 'voiceagent_budget_burn{stage="stt_wait",window="long"} 0.0' in metrics.render()
     warned, over = [record.getMessage() for record in caplog.records]
-    assert warned == "stt_wait burns its budget 20.0 times (10 s) and 20.0 times (60 s): warn"
-    assert over == "stt_wait keeps its latency budget again"
+    assert warned == "stt_wait burns its budget 20.0 times (10 s) and 20.0 times (60 s): warn; calls: as usual"
+    assert over == "stt_wait keeps its latency budget again; calls: as usual"
+
+
+def acting(metrics: Metrics, on_miss: OnMiss, until_s: int) -> list[float]:
+    """The server's budget actions after turns that missed. Returns the clock, to be moved on."""
+    now_s = [0.0]
+    metrics.budget_actions = BudgetActions(BudgetBurn({Stage.STT_WAIT: on_miss}), lambda: now_s[0])
+    while now_s[0] < until_s:
+        metrics.budget_actions.measured(SLOW, MISSED)
+        now_s[0] += 1
+    return now_s
+
+
+def test_degrading_tells_calls_what_they_go_without_until_the_budget_is_kept_again() -> None:
+    metrics = Metrics()
+    now_s = acting(metrics, OnMiss.DEGRADE, 60)
+    assert metrics.budget_actions.degradations() == (Degradation.FEWER_PARTIALS, Degradation.NO_SPECULATION)
+    assert not metrics.budget_actions.sheds()
+    assert 'voiceagent_budget_level{stage="stt_wait"} 2.0' in metrics.render()
+    now_s[0] += 200
+    assert metrics.budget_actions.degradations() == ()
+
+
+async def test_shedding_refuses_calls_as_a_busy_server_does_until_a_quarter_has_hung_up() -> None:
+    metrics = Metrics()
+    admission = Admission(AdmissionSettings(max_calls=50), metrics)
+    for _ in range(8):
+        await admission.admit(is_written=True)
+    now_s = acting(metrics, OnMiss.SHED, 60)
+    for up in (8, 7, 6):
+        with pytest.raises(Problem) as refused:
+            await admission.admit(is_written=True)
+        assert (refused.value.status, refused.value.code, refused.value.retry_after_s) == (503, "busy", 5), up
+        admission.release(is_written=True)
+    await admission.admit(is_written=True)
+    now_s[0] += 1000
+    metrics.budget_actions.sheds()
+    now_s[0] += 1000
+    for _ in range(8):
+        await admission.admit(is_written=True)

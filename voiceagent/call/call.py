@@ -32,6 +32,7 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.handover import HANDED_OVER
 from voiceagent.conversation.history import Message
+from voiceagent.conversation.rules import Degradation
 from voiceagent.conversation.state import LIVE, Phase, State
 from voiceagent.guard.checks import admit
 from voiceagent.latency.budgets import check_turn
@@ -572,12 +573,16 @@ class Call:
         report = self._meter.observe(event, actions, time.time())
         if isinstance(event, ev.SpeechStarted | ev.SpeechPaused | ev.SpeechResumed | ev.Endpoint):
             self._judging.follow(event)
+            if (wanted := self._parts.degradations()) != self.state.degraded:
+                self._post(ev.DegradationChanged(event.at_ms, wanted))
         if isinstance(event, ev.Transcript):
             self._retrieval.hear(event)
         for action in actions:
             if isinstance(action, act.StepChanged):
                 self._tools.step = action.step
                 self._learn_words()
+            if isinstance(action, act.Degraded):
+                self._hearing.fewer_partials = Degradation.FEWER_PARTIALS in action.degradations
             if isinstance(action, act.Notice):
                 self._send(self._session.on_notice(action, event.at_ms))
             self._carry_out(action)
@@ -605,6 +610,8 @@ class Call:
                     self._thinking.prefill(action)
             case act.Generate():
                 self._thinking.generate(action)
+            case act.EndGeneration(reply_id):
+                self._thinking.end_generation(reply_id)
             case act.Summarise():
                 self._thinking.summarise(action)
             case act.RunTool():

@@ -51,6 +51,8 @@ EARLY_LOAD = 0.5
 PARTIAL_SHARE = 0.3
 """The share of a caller's speaking time that partial decodes may take. If a decode costs much, or waits for those of other calls,
 the next one comes later."""
+FEWER = 3.0
+"""The interval between partial decodes while there are fewer of them, as a multiple of the usual one."""
 OVERLAP_SHARE = 0.6
 """`PARTIAL_SHARE` for speech over the agent, where the first words are urgent."""
 OVERLAP_INTERVAL_MS = 80.0
@@ -130,6 +132,8 @@ class Hearing:
         self._words_chance: float | None = None
         self._is_manual = False
         """True while the client ends the utterances."""
+        self.fewer_partials = False
+        """True while partial decodes are rarer, and no decode begins before its pause does."""
 
     def take_over(self, checks: Checks) -> None:
         """Another agent goes on with the call: check the caller's words by its guard."""
@@ -218,6 +222,8 @@ class Hearing:
     def _decode_early(self, utterance: UtteranceTranscriber) -> None:
         """Begin the decode that the turn engine asks for if the silence lasts. If speech goes on, it is discarded."""
         long_enough = self._voiced_ms >= self._settings.min_speech_ms
+        if self.fewer_partials:
+            return
         if not self._early and not self._decoding and long_enough and self._load() < EARLY_LOAD:
             self._early = True
             self._tasks.start(OWNER, self._unasked(utterance))
@@ -277,6 +283,8 @@ class Hearing:
             return
         urgent = attended and self._voiced_ms < OVERLAP_MS
         interval_ms = float(self._settings.partial_interval_ms)
+        if self.fewer_partials and not urgent:
+            interval_ms = FEWER * max(interval_ms, self._partial_cost_ms / PARTIAL_SHARE)
         if urgent:
             interval_ms = min(interval_ms, OVERLAP_INTERVAL_MS)
         interval_ms = max(interval_ms, self._partial_cost_ms / (OVERLAP_SHARE if urgent else PARTIAL_SHARE))

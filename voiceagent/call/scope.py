@@ -13,6 +13,7 @@ from typing import Literal
 
 from voiceagent.context.sources import Sources
 from voiceagent.conversation.events import Event
+from voiceagent.conversation.rules import Degradation
 from voiceagent.engines import Engines
 from voiceagent.guard.checks import Guards
 from voiceagent.latency.budgets import Budgets
@@ -55,6 +56,8 @@ class AgentParts:
     """The personal data that is taken out of what is kept."""
     pressure: Callable[[], float] = no_pressure
     """The load of the server apart from the language model; 1 is full."""
+    degradations: Callable[[], tuple[Degradation, ...]] = tuple
+    """The things that calls go without at the moment, to keep the latency budgets."""
     others: Mapping[str, OtherAgent] = field(default_factory=dict)
     """The agents that calls may be handed off to, by the names that steps have for them."""
 

@@ -124,6 +124,8 @@ class _Generation:
     must_call: str = ""
     """See `ReplyRules.must_call`."""
     tokens: int = 0
+    is_enough: bool = False
+    """True once nothing more of it is wanted."""
 
     @property
     def is_full(self) -> bool:
@@ -172,6 +174,8 @@ class Thinking:
         self._contexts = contexts
         self._speak_ahead = speak_ahead
         self._turn = asyncio.Lock()
+        self._made: _Generation | None = None
+        """The last generation."""
         self._window_of = -1
         self._window: OutputWindow
         self._wanted: act.Prefill | None = None
@@ -187,6 +191,11 @@ class Thinking:
         self._tasks.cancel(PREFILL)
         self._tasks.start(owner(action.reply_id), self._generate(action))
 
+    def end_generation(self, reply_id: int) -> None:
+        """Stop the reply's generation once the text that has come is passed on. Nothing is posted of its end."""
+        if self._made is not None and self._made.reply_id == reply_id:
+            self._made.is_enough = True
+
     async def _generate(self, action: act.Generate) -> None:
         reply_id = action.reply_id
         if reply_id != self._window_of:
@@ -194,6 +203,7 @@ class Thinking:
             self._window_of, self._window = reply_id, OutputWindow(self._guards.output, self._guards.window_tokens, asked)
         rules = action.rules or ReplyRules()
         made = _Generation(reply_id, self._wording.new_prose(), self._window, rules.max_tokens, rules.must_call)
+        self._made = made
         schemas = self._tools.schemas(rules.client_tools) if rules.uses_tools else []
         urgency = Urgency.SPECULATIVE if action.speculative else Urgency.REPLY
         answered = called = False
@@ -215,6 +225,9 @@ class Thinking:
                         called = called or isinstance(piece, ToolCall)
                         answered = answered or called or isinstance(piece, GeneratedText)
                         if not await self._take(made, piece, more=pieces.more):
+                            return
+                        if made.is_enough:
+                            self._engine_used("llm", "")
                             return
                         if made.is_full or (rules.one_call and called):
                             break

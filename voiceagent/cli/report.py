@@ -145,6 +145,9 @@ def _tell(group: TurnGroup) -> None:
         click.echo(f"Jitter of packets: {'; '.join(told_of)}.")
     if counts.steps:
         click.echo(f"Steps: {', '.join(f'{step} {number}' for step, number in counts.steps.items())}.")
+    if counts.degraded:
+        without = ", ".join(f"{one} {number}" for one, number in counts.degradations.items())
+        click.echo(f"Degraded: {counts.degraded} of {len(group.turns)} turns ({without}).")
     if counts.statuses:
         click.echo(f"Replies: {', '.join(told)}. Tokens: {counts.prompt_tokens} read, {counts.tokens} written.\n")
 

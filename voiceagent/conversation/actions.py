@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from voiceagent.conversation.history import Message
-from voiceagent.conversation.rules import ReplyRules
+from voiceagent.conversation.rules import Degradation, ReplyRules
 from voiceagent.turn_taking.patience import ExpectedValue
 
 
@@ -80,6 +80,12 @@ class Generate(Action, frozen=True):
     """True if the result may be discarded. Other work then goes first."""
     rules: ReplyRules | None = None
     """Rules of this reply, if there are any."""
+
+
+class EndGeneration(Action, frozen=True):
+    """Stop the reply's generation. What was generated stays; nothing more of it is wanted."""
+
+    reply_id: int
 
 
 class Summarise(Action, frozen=True):
@@ -252,6 +258,12 @@ class StepChanged(Notice, frozen=True):
     step: str
 
 
+class Degraded(Notice, frozen=True):
+    """The call goes without these from now on, to keep the latency budgets. Empty: it is as usual."""
+
+    degradations: tuple[Degradation, ...]
+
+
 ValueStage: TypeAlias = Literal["collecting", "heard", "confirmed", "given_up"]
 
 
@@ -414,6 +426,7 @@ AnyAction: TypeAlias = (
     | DiscardUtterance
     | Prefill
     | Generate
+    | EndGeneration
     | Summarise
     | RunTool
     | CancelTool

@@ -7,7 +7,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from voiceagent.conversation.history import Chunk, Message, ToolCall
-from voiceagent.conversation.rules import EndpointingRules, MemoryRules, ReplyRules, ReplyWish, TurnRules
+from voiceagent.conversation.rules import Degradation, EndpointingRules, MemoryRules, ReplyRules, ReplyWish, TurnRules
 from voiceagent.turn_taking.endpointing import Prosody
 
 
@@ -443,6 +443,12 @@ class ProgressMade(Event, frozen=True):
     text: str
     speculative_id: int = -1
     """Set, in place of the reply and the call, if the tool began before its turn was committed."""
+
+
+class DegradationChanged(Event, frozen=True):
+    """The server's latency budgets ask calls to go without these from now on."""
+
+    degradations: tuple[Degradation, ...]
 
 
 class CallStateKept(Event, frozen=True):

@@ -31,7 +31,7 @@ from voiceagent.conversation.reply_lifecycle import (
     speak_clauses,
     transfer_caller,
 )
-from voiceagent.conversation.rules import ReplyWish
+from voiceagent.conversation.rules import Degradation, ReplyWish
 from voiceagent.conversation.silence import SILENCE
 from voiceagent.conversation.state import NextReply, Phase, Step
 from voiceagent.conversation.tool_runs import make_move, next_round, start_tool
@@ -186,6 +186,10 @@ def text_delta(step: Step, event: ev.TextDelta) -> None:
     step.clear_timers([REPLY, THINKING, RELEASE])
     reply = replace(reply, tokens=reply.tokens + event.tokens, text_ms=event.at_ms)
     reply = add_text(step, reply, event.text, final=False)
+    if Degradation.SHORT_REPLIES in step.state.degraded and reply.is_long_enough(step.language):
+        step.do(act.EndGeneration(reply.reply_id))
+        _generated(step, replace(reply, buffer=""))
+        return
     step.set_timer(RELEASE, reply.wait_ms(step.language))
 
 
@@ -223,11 +227,16 @@ def generation_done(step: Step, event: ev.GenerationDone) -> None:
     reply = step.live(event.reply_id)
     if reply is None or not reply.generating:
         return
-    step.clear_timers(OF_A_GENERATION)
     if event.prompt_tokens:
         reply = reply.counted(event.prompt_tokens, event.tokens, event.cached_tokens)
+    _generated(step, reply, cut_short=event.cut_short)
+
+
+def _generated(step: Step, reply: Reply, *, cut_short: bool = False) -> None:
+    """This generation of the reply is over."""
+    step.clear_timers(OF_A_GENERATION)
     reply = add_text(step, replace(reply, generating=False), "", final=True)
-    if event.cut_short:
+    if cut_short:
         revise(step, replace(reply, status="incomplete"))
         end_if_complete(step)
     elif all(clause.filler for clause in reply.clauses) and not reply.used_tools:

@@ -133,6 +133,12 @@ def _state_kept(step: Step, event: ev.CallStateKept) -> None:
     step.put(kept=event.state)
 
 
+def _degradation_changed(step: Step, event: ev.DegradationChanged) -> None:
+    if event.degradations != step.state.degraded:
+        step.put(degraded=event.degradations)
+        step.do(act.Degraded(event.degradations))
+
+
 def _hang_up(step: Step, event: ev.HangUp) -> None:
     end_call(step, event.reason)
 
@@ -222,6 +228,7 @@ TABLE: Mapping[type[ev.Event], Row] = dict(
         _row(ev.TransferRequested,      LIVE,                    floor.transfer_requested,             _BEGUN),
         _row(ev.EndRequested,           LIVE,                    floor.end_requested,                  _BEGUN),
         _row(ev.CallStateKept,          _NOT_ENDED,              _state_kept),
+        _row(ev.DegradationChanged,     _NOT_ENDED,              _degradation_changed),
         _row(ev.TimerFired,             LIVE,                    _timer_fired,                         (*_ANSWERED, _ENDED)),
         _row(ev.SpeechStarted,          LIVE,                    caller_turn.speech_started,           (_HEARING,)),
         _row(ev.Transcript,             _CALLER,                 caller_turn.transcript,               _KEPT),

@@ -7,10 +7,10 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from voiceagent.conversation.clauses import end_wait_ms, split_clauses
+from voiceagent.conversation.clauses import end_wait_ms, ends_plainly, split_clauses
 from voiceagent.conversation.events import HeardUntil, SpokenWord
 from voiceagent.conversation.history import Chunk, Message, ToolCall
-from voiceagent.conversation.rules import ReplyWish
+from voiceagent.conversation.rules import SHORT_WORDS, ReplyWish
 from voiceagent.turn_taking.language import Language, Prompts
 
 
@@ -207,6 +207,11 @@ class Reply(Struct, frozen=True):
             self.buffer, first=self._unsaid, final=False, abbreviations=language.abbreviations, paused=True
         )
         return self._with_pieces(pieces, rest)
+
+    def is_long_enough(self, language: Language) -> bool:
+        """True if it has `SHORT_WORDS` in whole sentences. Then nothing of it waits but the beginning of the next sentence."""
+        said = " ".join(clause.text for clause in self.clauses if not clause.filler)
+        return len(said.split()) >= SHORT_WORDS and ends_plainly(said, language.abbreviations)
 
     def wait_ms(self, language: Language) -> float:
         """Returns how long the buffer may wait for more text before what has ended in it is said. 0: nothing has ended."""

@@ -110,7 +110,7 @@ def _prompt_of(step: Step, reply: Reply) -> tuple[Message, ...]:
 def await_model(step: Step) -> None:
     """The caller waits for the language model's text."""
     step.set_timer(REPLY, step.state.rules.limits.reply_timeout_ms)
-    step.set_timer(BRIDGE, step.state.rules.limits.reply_filler_after_ms)
+    step.set_timer(BRIDGE, step.filler_after(step.state.rules.limits.reply_filler_after_ms))
 
 
 def add_text(step: Step, reply: Reply, text: str, *, final: bool) -> Reply:

@@ -4,6 +4,7 @@ reply. Event logs hold them, and an unknown name in a log is refused."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Literal
 
 from msgspec import Struct
@@ -16,6 +17,23 @@ from voiceagent.turn_taking.spoken_language import FIRST_LANGUAGE
 
 SLOW_MS = 150.0
 """A tool that takes at least this long is worth predicting while the caller still speaks."""
+
+
+class Degradation(StrEnum):
+    """A thing that calls go without, or do sooner, while a stage uses up its latency budget too fast."""
+
+    FEWER_PARTIALS = "fewer_partials"
+    """Partial decodes are a third as many."""
+    NO_SPECULATION = "no_speculation"
+    """No reply is begun, and no tool call is predicted, before the caller has finished."""
+    SHORT_REPLIES = "short_replies"
+    """A reply ends with the sentence in which it reaches `SHORT_WORDS`. The prompt stays as it is, and so does its cache."""
+    EARLY_FILLERS = "early_fillers"
+    """Fillers are said after `EARLY_SHARE` of their usual wait."""
+
+
+SHORT_WORDS = 20
+EARLY_SHARE = 0.4
 
 
 class Phrases(Struct, frozen=True, forbid_unknown_fields=True):

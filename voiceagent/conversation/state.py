@@ -14,7 +14,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation.events import Refusal
 from voiceagent.conversation.history import Chunk, Message, ToolCall
 from voiceagent.conversation.reply import Reply, ToolRun
-from voiceagent.conversation.rules import ReplyWish, Rules
+from voiceagent.conversation.rules import EARLY_SHARE, Degradation, ReplyWish, Rules
 from voiceagent.turn_taking.endpointing import NO_HABIT, Habit, Prosody
 from voiceagent.turn_taking.language import Language, Prompts, Sayings
 from voiceagent.turn_taking.languages import LANGUAGES, language
@@ -341,6 +341,8 @@ class State(Struct, frozen=True):
     collecting: Collecting = Collecting()
     kept: str = ""
     """The state that the tools keep of the call: JSON text."""
+    degraded: tuple[Degradation, ...] = ()
+    """See `events.DegradationChanged`."""
     timers: frozenset[str] = frozenset()
 
 
@@ -382,6 +384,10 @@ class Step:
         """True if the call is in a step in which another agent takes over."""
         rule = self.state.rules.steps.get(self.state.flow.step)
         return rule is not None and bool(rule.handoff)
+
+    def filler_after(self, usual_ms: float) -> float:
+        """The time until a filler that usually comes after `usual_ms`."""
+        return usual_ms * (EARLY_SHARE if Degradation.EARLY_FILLERS in self.state.degraded else 1.0)
 
     def set_timer(self, name: str, after_ms: float) -> None:
         """Start a timer; 0: start none."""

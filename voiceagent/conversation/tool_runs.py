@@ -137,7 +137,7 @@ def start_tool(step: Step, reply: Reply, call: ToolCall) -> None:
 def _bridge_after_ms(step: Step, reply: Reply, call: ToolCall) -> float:
     """Returns how long from now the wait for a tool may last without a filler. If earlier runs show that the wait will be long,
     the time that the caller has waited already is subtracted."""
-    after_ms = step.state.rules.limits.filler_after_ms
+    after_ms = step.filler_after(step.state.rules.limits.filler_after_ms)
     run = speculative_call(step, call.name, call.arguments)
     left_ms = rule_of(step, call.name).typical_ms - (step.at_ms - run.started_ms if run is not None else 0.0)
     if not after_ms or left_ms < after_ms or reply.clauses:
@@ -326,7 +326,7 @@ def bridge_is_due(step: Step) -> None:
     reply = step.spoken()
     if reply is None or not (reply.generating or reply.tools_pending):
         return
-    after_ms = step.state.rules.limits.reply_filler_after_ms
+    after_ms = step.filler_after(step.state.rules.limits.reply_filler_after_ms)
     if reply.text_ms and (left_ms := reply.text_ms + after_ms - step.at_ms) > 0:
         step.set_timer(BRIDGE, left_ms)
     elif step.state.phase not in FLOOR_IS_THE_AGENTS or not all(clause.over for clause in reply.clauses):

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
 
 from voiceagent.errors import ConfigError
+from voiceagent.latency.burn import OnMiss
 from voiceagent.latency.spans import CRITICAL_PATH, LegKind, Stage, TurnReport
 from voiceagent.resources import default_budgets_file
 from voiceagent.settings_file import compose, did_you_mean
@@ -26,6 +27,8 @@ class StageLimits:
     p50_ms: float
     p95_ms: float
     p99_ms: float
+    on_miss: OnMiss = OnMiss.WARN
+    """The furthest action while too many turns miss the p95."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,8 @@ EXTENDS = "extends"
 MAX_FILE_BYTES = 256 * 1024
 MAX_LIMIT_MS = 3_600_000.0
 PERCENTILES = ("p50", "p95", "p99")
+ON_MISS = "on_miss"
+"""The key that names the action."""
 _QUANTITY = re.compile(r"(?P<number>\d{1,9}(?:\.\d{1,9})?)\s*(?P<unit>[^\W\d]*)", re.ASCII)
 _UNIT_MS = {"ms": 1.0, "s": 1000.0}
 _PROFILE = re.compile(r"[a-z][a-z0-9_-]{0,63}")
@@ -237,7 +242,9 @@ class _Reader:
                 raise self._error(
                     stage_key, f"{name}: unknown stage {_shown(stage_name)}, expected one of {known}{near}"
                 ) from error
-            limits[stage] = self._limits(f"{name}.{stage}", stage_key, value)
+            limits[stage] = self._limits(f"{name}.{stage}", stage_key, value, limits.get(stage))
+            if "/" in name and limits[stage].on_miss is not self._known[name.partition("/")[0]][stage].on_miss:
+                raise self._error(stage_key, f"{name}.{stage}: on_miss holds for all legs; write it at the profile")
             keys[stage] = stage_key
         missing = [stage for stage in Stage if stage not in limits]
         if missing:
@@ -274,20 +281,33 @@ class _Reader:
             raise self._error(node, f"{name}: cannot extend {_found(node)}; expected a profile that stands above: {known}")
         return self._known[wanted]
 
-    def _limits(self, what: str, key: yaml.Node, node: yaml.Node) -> StageLimits:
+    def _limits(self, what: str, key: yaml.Node, node: yaml.Node, known: StageLimits | None) -> StageLimits:
+        """A stage's limits. `known` are those that it extends, for an action alone."""
         found: dict[str, float] = {}
+        on_miss = OnMiss.WARN if known is None else known.on_miss
         for name, name_key, value in self.entries(node, f"percentiles of {what}"):
+            if name == ON_MISS:
+                on_miss = self._action(what, value)
+                continue
             if name not in PERCENTILES:
-                raise self._error(name_key, f"{what}: unknown percentile {_shown(name)}, expected p50, p95 and p99")
+                raise self._error(name_key, f"{what}: unknown percentile {_shown(name)}, expected p50, p95 and p99, or {ON_MISS}")
             found[name] = self._quantity_ms(f"{what}.{name}", value)
             below = [lower for lower in PERCENTILES if lower in found and lower < name and found[lower] > found[name]]
             above = [upper for upper in PERCENTILES if upper in found and upper > name and found[upper] < found[name]]
             if below or above:
                 raise self._error(value, f"{what}: the percentiles decrease; expected p50 ≤ p95 ≤ p99")
+        if not found and known is not None and node.value:
+            return replace(known, on_miss=on_miss)
         missing = [name for name in PERCENTILES if name not in found]
         if missing:
             raise self._error(key, f"{what}: has no {', '.join(missing)}; expected p50, p95 and p99")
-        return StageLimits(found["p50"], found["p95"], found["p99"])
+        return StageLimits(found["p50"], found["p95"], found["p99"], on_miss)
+
+    def _action(self, what: str, node: yaml.Node) -> OnMiss:
+        text = str(node.value).strip() if isinstance(node, yaml.ScalarNode) else ""
+        if text not in tuple(OnMiss):
+            raise self._error(node, f"{what}: {ON_MISS} is {_found(node)}, expected {', '.join(OnMiss)}")
+        return OnMiss(text)
 
     def _quantity_ms(self, what: str, node: yaml.Node) -> float:
         if not isinstance(node, yaml.ScalarNode):

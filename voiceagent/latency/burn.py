@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from voiceagent.conversation.rules import Degradation
 from voiceagent.latency.spans import Stage
 
 ALLOWED = 0.05
@@ -47,6 +48,19 @@ LADDERS = {
     OnMiss.SHED: (OnMiss.DEGRADE, OnMiss.SHED),
 }
 """The levels above none, lowest first."""
+
+
+_MACHINE = frozenset({Degradation.FEWER_PARTIALS, Degradation.NO_SPECULATION})
+_MODEL = frozenset({Degradation.NO_SPECULATION, Degradation.SHORT_REPLIES, Degradation.EARLY_FILLERS})
+DEGRADATIONS = dict.fromkeys(Stage, _MACHINE) | {
+    Stage.LLM_TTFT: _MODEL,
+    Stage.LLM_INTER_TOKEN: _MODEL,
+    Stage.TOOL: frozenset({Degradation.EARLY_FILLERS}),
+    Stage.TTS_FIRST_AUDIO: _MACHINE | {Degradation.SHORT_REPLIES},
+    Stage.ANSWER: frozenset(Degradation),
+    Stage.VOICE_TO_VOICE: frozenset(Degradation),
+}
+"""The degradations of all calls while a stage is at DEGRADE or further."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +160,16 @@ class BudgetBurn:
     def level(self, stage: Stage) -> OnMiss | None:
         """The stage's level, as of then."""
         return self._stages[stage].level
+
+    def degradations(self) -> tuple[Degradation, ...]:
+        """The degradations of all calls, as of then."""
+        acting = [stage for stage, burn in self._stages.items() if burn.level in (OnMiss.DEGRADE, OnMiss.SHED)]
+        asked = frozenset[Degradation]().union(*(DEGRADATIONS[stage] for stage in acting))
+        return tuple(one for one in Degradation if one in asked)
+
+    def sheds(self) -> bool:
+        """True while a stage is at SHED."""
+        return any(burn.level is OnMiss.SHED for burn in self._stages.values())
 
     def _advance(self, now_s: float) -> None:
         before_s = now_s if self._now_s is None else self._now_s

@@ -235,6 +235,8 @@ class TurnFacts:
     None: the leg has no such packets."""
     jitter_out_ms: float | None = None
     """The same of the agent's packets, as they were handed to the network."""
+    degraded: tuple[str, ...] = ()
+    """The names of `Degradation`s under which the reply began."""
 
 
 CUT_OFF_MS = 1000.0

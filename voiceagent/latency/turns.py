@@ -226,6 +226,7 @@ class _Replying(_Spans):
     """The onset of the speech that cancelled it."""
     step: str = ""
     """The agent's step in which it was committed."""
+    degraded: tuple[str, ...] = ()
 
 
 class TurnMeter:
@@ -246,6 +247,7 @@ class TurnMeter:
         self._counts = _Counts()
         self._away = False
         self._step = ""
+        self._degraded: tuple[str, ...] = ()
 
     def observe(self, event: ev.Event, actions: Iterable[act.Action], at: float) -> TurnReport | None:
         """Take an event and the actions that it caused; `at` is the wall clock in Unix seconds. Returns the report of the turn
@@ -400,6 +402,8 @@ class TurnMeter:
         match action:
             case act.StepChanged():
                 self._step = action.step
+            case act.Degraded():
+                self._degraded = action.degradations
             case act.CallerFinal() if self._hearing.endpointed:
                 self._understood(self._hearing, at_ms)
             case act.SetEndpointing():
@@ -453,6 +457,7 @@ class TurnMeter:
 
     def _commit(self, reply: _Replying, turn: int, at_ms: float, asked: Asked | None) -> None:
         reply.number, reply.commit_ms, reply.asked, reply.step = turn, at_ms, asked, self._step
+        reply.degraded = self._degraded
         if asked is not None and not asked.typed:
             reply.spans = self._hearing.spans + reply.spans
         self._hearing = _Hearing()
@@ -471,4 +476,4 @@ class TurnMeter:
         onset_ms, first_ms = reply.interrupted_ms, reply.first_played_ms
         gave_way = status in ("interrupted", "cancelled") and onset_ms is not None and first_ms is not None
         cut_off = gave_way and onset_ms < first_ms + CUT_OFF_MS  # type: ignore[operator]
-        return TurnFacts(status, cut_off, **asdict(counts), version=__version__, step=reply.step)
+        return TurnFacts(status, cut_off, **asdict(counts), version=__version__, step=reply.step, degraded=reply.degraded)

@@ -94,6 +94,7 @@ SERVER_EVENTS: Mapping[type[server_events.ServerEvent], str] = {
     server_events.Heard: "voiceagent.heard",
     server_events.ToolProgress: "voiceagent.tool",
     server_events.StepEntered: "voiceagent.step",
+    server_events.ServiceDegraded: "voiceagent.degraded",
     server_events.ValueChanged: "voiceagent.value",
     server_events.HandedOff: "voiceagent.handoff",
     server_events.RecordingChanged: "voiceagent.recording",

@@ -415,6 +415,12 @@ class StepEntered(ServerEvent, frozen=True, kw_only=True):
     step: str
 
 
+class ServiceDegraded(ServerEvent, frozen=True, kw_only=True):
+    """The call goes without these from now on, to keep the latency budgets."""
+
+    degradations: tuple[str, ...]
+
+
 class ValueChanged(ServerEvent, frozen=True, kw_only=True):
     """A value that the agent collects has reached a stage."""
 

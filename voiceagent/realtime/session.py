@@ -77,6 +77,7 @@ from voiceagent.realtime.server_events import (
     ResumeOffered,
     ServerDrains,
     ServerEvent,
+    ServiceDegraded,
     SessionCreated,
     SessionUpdated,
     StepEntered,
@@ -417,6 +418,8 @@ class RealtimeSession:
                 return events + utterance.final(text, at_ms)
             case actions.StepChanged(name):
                 return [StepEntered(step=name)]
+            case actions.Degraded(degradations):
+                return [ServiceDegraded(degradations=degradations)]
             case actions.ValueCollected(name, stage, value):
                 return [ValueChanged(name=name, stage=stage, value=value)]
             case actions.CallerIdle(since_ms):

@@ -29,6 +29,10 @@ class Counts:
     versions: tuple[str, ...]
     steps: dict[str, int]
     """Turns by the agent's step in which they were answered."""
+    degraded: int
+    """Turns that went without something, to keep the budgets."""
+    degradations: dict[str, int]
+    """Those turns by what it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,8 @@ class TurnGroup:
             wasted_tokens=sum(fact.wasted_tokens for fact in facts),
             versions=tuple(sorted({fact.version for fact in facts if fact.version})),
             steps=dict(Counter(fact.step for fact in facts if fact.step)),
+            degraded=sum(bool(fact.degraded) for fact in facts),
+            degradations=dict(Counter(one for fact in facts for one in fact.degraded)),
         )
 
 

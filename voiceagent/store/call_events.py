@@ -110,6 +110,8 @@ class CallEvents:
                 yield self._next("caller.not_understood", at_ms, {"utterance": utterance_id, "answer": answer})
             case act.StepChanged(name):
                 yield self._next("step.changed", at_ms, {"step": name})
+            case act.Degraded(degradations):
+                yield self._next("call.degraded", at_ms, {"degradations": list(degradations)})
             case act.ValueCollected(name, stage, value):
                 yield self._next("value.changed", at_ms, {"name": name, "stage": stage} | ({"value": value} if value else {}))
             case act.AgentChanged(agent):
@@ -322,6 +324,7 @@ _SAID = {
     "language.changed": "the language is {language} now",
     "handoff": "{agent} goes on",
     "step.changed": "the step is {step} now",
+    "call.degraded": "goes without, to keep the latency budgets: {degradations}",
     "failed": "failed: {code}, {message}",
     "call.ended": "ended: {reason}",
 }

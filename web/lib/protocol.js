@@ -22,6 +22,7 @@ export const EVENT_CHANNEL = 'oai-events';
  *   answer: 'phrase' | 'apology' | 'offer' | 'check_in' | 'nothing'}} NotUnderstood
  * @typedef {{type: 'voiceagent.heard', item_id: string, heard: string, unheard: string}} Heard
  * @typedef {{type: 'voiceagent.step', step: string}} StepEntered
+ * @typedef {{type: 'voiceagent.degraded', degradations: string[]}} ServiceDegraded
  * @typedef {{type: 'voiceagent.handoff', agent: string, summary: boolean}} HandedOff
  * @typedef {{type: 'voiceagent.recording', recording: boolean}} RecordingChanged
  * @typedef {{type: 'voiceagent.value', name: string, stage: 'collecting' | 'heard' | 'confirmed' | 'given_up',
@@ -52,5 +53,6 @@ export const EVENT_CHANNEL = 'oai-events';
  *
  * @typedef {{event_id?: string} & (SessionCreated | SpeechStarted | SpeechStopped | TranscriptionCompleted | ItemAdded | ResponseCreated
  *   | ResponseDone | OutputItemAdded | PlayoutChanged | ErrorEvent | PartialTranscript | NotUnderstood | Heard | ToolProgress | StepEntered
- *   | HandedOff | RecordingChanged | ValueChanged | TurnMeasured | CallEnded | ResumeOffered | ConnectionReplaced | ServerDrains)} ServerEvent
+ *   | ServiceDegraded | HandedOff | RecordingChanged | ValueChanged | TurnMeasured | CallEnded | ResumeOffered | ConnectionReplaced
+ *   | ServerDrains)} ServerEvent
  */

@@ -25,6 +25,8 @@ RETRY_AFTER_S = 15
 BUSY_RETRY_AFTER_S = 5
 CARRIED_ANYWAY = 4
 """The number of calls that are carried although the event loop is late: so few are not the cause."""
+SHED_SHARE = 0.75
+"""The share of the calls that are up when shedding begins, up to which calls are taken until it is over."""
 YOUNG_S = 3.0
 """The time until a call's cost shows: the greeting, the first words."""
 MAX_YOUNG = 8
@@ -57,6 +59,7 @@ class Admission:
         self._young: deque[float] = deque()
         """The times at which the youngest calls were admitted, in seconds of the event loop's clock."""
         self._waiting_for_young = 0
+        self._most_while_shedding: int | None = None
         self._closed = False
         self._queue: deque[_Waiting] = deque()
         self._ask_capacity: AskCapacity | None = None
@@ -159,7 +162,7 @@ class Admission:
             while self._young and self._young[0] <= now_s - YOUNG_S:
                 self._young.popleft()
             calls = min(self._admitted, connected() + len(self._young)) + 1
-            if self._admitted >= CARRIED_ANYWAY and not self.pressure.carries(calls, settled()):
+            if self._admitted >= CARRIED_ANYWAY and (self._sheds() or not self.pressure.carries(calls, settled())):
                 raise self._busy()
             if is_written or len(self._young) < max(MAX_YOUNG, self._admitted // 2) or self._admitted >= self._limit:
                 return
@@ -172,8 +175,18 @@ class Admission:
             finally:
                 self._waiting_for_young -= 1
 
+    def _sheds(self) -> bool:
+        """Returns whether the latency budgets leave no room for a call more."""
+        if not self._metrics.budget_actions.sheds():
+            self._most_while_shedding = None
+            return False
+        if self._most_while_shedding is None:
+            self._most_while_shedding = int(self._admitted * SHED_SHARE)
+        return self._admitted >= self._most_while_shedding
+
     def _busy(self) -> Problem:
-        log.info("a call was refused with %d up: %s", self._admitted, self.pressure.why())
+        why = self.pressure.why() if self._most_while_shedding is None else "latency budgets are missed"
+        log.info("a call was refused with %d up: %s", self._admitted, why)
         message = "This server carries no more calls at the moment; call again in a few seconds."
         return Problem(503, "busy", message, retry_after_s=BUSY_RETRY_AFTER_S)
 

@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable
 
+from voiceagent.conversation.rules import Degradation
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.burn import BudgetBurn, BurnRates
 from voiceagent.latency.spans import TurnReport
@@ -24,6 +25,8 @@ class BudgetActions:
         self._burn = burn or BudgetBurn()
         self._clock = clock
         self._looked_s = clock()
+        self._degradations: tuple[Degradation, ...] = ()
+        self._sheds = False
 
     def measured(self, report: TurnReport, misses: Iterable[Miss]) -> None:
         """A turn is over."""
@@ -34,6 +37,16 @@ class BudgetActions:
         self._look()
         return self._burn.rates()
 
+    def degradations(self) -> tuple[Degradation, ...]:
+        """The things that all calls go without now."""
+        self._look()
+        return self._degradations
+
+    def sheds(self) -> bool:
+        """True while fewer calls are to be admitted."""
+        self._look()
+        return self._sheds
+
     def _look(self) -> None:
         now_s = self._clock()
         if now_s - self._looked_s >= LOOK_S:
@@ -42,7 +55,9 @@ class BudgetActions:
 
     def _changed(self, changes: Iterable[BurnRates]) -> None:
         for rates in changes:
+            self._degradations, self._sheds = self._burn.degradations(), self._burn.sheds()
+            now = ", ".join((*self._degradations, *(("fewer calls",) if self._sheds else ()))) or "as usual"
             if rates.level is None:
-                log.info("%s keeps its latency budget again", rates.stage)
+                log.info("%s keeps its latency budget again; calls: %s", rates.stage, now)
             else:
-                log.warning("%s: %s", rates, rates.level)
+                log.warning("%s: %s; calls: %s", rates, rates.level, now)

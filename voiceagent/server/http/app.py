@@ -235,8 +235,10 @@ def _headers(gate: KeyGate) -> Middleware:
     return middleware
 
 
-async def _healthz(_: web.Request) -> web.Response:
-    return web.json_response({"status": "ok"})
+async def _healthz(request: web.Request) -> web.Response:
+    actions = request.app[CALLS].metrics.budget_actions
+    degraded = [*actions.degradations(), *(("fewer_calls",) if actions.sheds() else ())]
+    return web.json_response({"status": "ok"} | ({"degraded": degraded} if degraded else {}))
 
 
 async def _readyz(request: web.Request) -> web.Response:
@@ -359,6 +361,7 @@ def _budgets(profile: str, limits: Mapping[Stage, StageLimits]) -> dict[str, obj
             "p50_ms": limits[stage].p50_ms,
             "p95_ms": limits[stage].p95_ms,
             "p99_ms": limits[stage].p99_ms,
+            "on_miss": limits[stage].on_miss,
         }
         for stage in Stage
         if stage in limits

@@ -9,6 +9,7 @@ from prometheus_client import Histogram, disable_created_metrics, generate_lates
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from voiceagent.latency.burn import OnMiss
 from voiceagent.latency.spans import LegKind, Stage, TurnReport
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.server.access.client_secrets import ClientSecrets
@@ -107,6 +108,9 @@ class Metrics(Collector):
         self.not_understood = CountsBy("answer", "voiceagent_not_understood_total", "Turns heard and not understood.")
         self.events_out_of_phase = CountsBy("event", "voiceagent_events_out_of_phase_total", "Events that came too late.")
         self.budget_actions = BudgetActions()
+        self.degraded_turns = CountsBy(
+            "degradation", "voiceagent_degraded_turns_total", "Turns that went without something, to keep the budgets."
+        )
         self.health = EngineHealth()
         self.llm: LlmEngine | None = None
         self.stt: SttEngine | None = None
@@ -141,6 +145,8 @@ class Metrics(Collector):
         missed = tuple(missed)
         if missed:
             self.misses_by_leg[report.leg] += 1
+        for degradation in report.facts.degraded:
+            self.degraded_turns.add(degradation)
         for stage in missed:
             self.budget_misses.add(stage.value)
         for stage, durations_ms in report.durations_ms().items():
@@ -219,10 +225,15 @@ class Metrics(Collector):
         yield engines
         yield from self._stages.collect()
         burning = GaugeMetricFamily("voiceagent_budget_burn", "Burn rates of latency budgets.", labels=["stage", "window"])
+        levels = GaugeMetricFamily(
+            "voiceagent_budget_level", "Their actions: 0 none, 1 warn, 2 degrade, 3 shed.", labels=["stage"]
+        )
         for rates in self.budget_actions.rates():
             burning.add_metric([rates.stage, "short"], rates.short)
             burning.add_metric([rates.stage, "long"], rates.long)
+            levels.add_metric([rates.stage], 0 if rates.level is None else 1 + list(OnMiss).index(rates.level))
         yield burning
+        yield levels
         for metric in vars(self).values():
             if isinstance(metric, CountsBy):
                 yield metric.family(self._engines_drops() if metric is self.queue_drops else {})

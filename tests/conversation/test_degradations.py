@@ -1,0 +1,106 @@
+"""What a call goes without while the latency budgets ask for it: the level is an event, so the decisions replay."""
+
+from __future__ import annotations
+
+from tests.conversation.world import World, begun
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation import machine
+from voiceagent.conversation.reply_lifecycle import BRIDGE, FILLER
+from voiceagent.conversation.rules import SHORT_WORDS, Degradation, Phrases, Rules, ToolRule
+
+TWENTY = "One two three four five six seven eight nine ten, one two three four five six seven eight nine ten."
+
+
+def degraded(*degradations: Degradation, typical_ms: float = 500.0) -> World:
+    tools = {"find": ToolRule("none", typical_ms=typical_ms)}
+    world = begun(phrases=Phrases(fillers=("One moment.",)), tools=tools)
+    degrade(world, *degradations)
+    return world
+
+
+def degrade(world: World, *degradations: Degradation) -> tuple[act.AnyAction, ...]:
+    return world.feed(ev.DegradationChanged(world.now_ms, degradations))
+
+
+def ended(world: World) -> list[act.AnyAction]:
+    return [action for action in world.actions if isinstance(action, act.EndGeneration)]
+
+
+def test_without_speculation_no_reply_begins_and_no_tool_is_predicted_in_a_pause() -> None:
+    world = degraded(Degradation.NO_SPECULATION)
+    world.speech()
+    world.partial("What is the weather in Paris")
+    assert [action.predict_for for action in world.actions if isinstance(action, act.Prefill)] == [None]
+    world.pause_with("What is the weather in Paris?")
+    world.silence()
+    assert not world.generations
+    world.endpoint()
+    assert world.generations
+
+
+def test_it_is_as_usual_again_once_the_budgets_say_so() -> None:
+    world = degraded(Degradation.NO_SPECULATION)
+    assert degrade(world) == (act.Degraded(()),)
+    world.speech()
+    world.partial("What is the weather in Paris")
+    assert [action.predict_for for action in world.actions if isinstance(action, act.Prefill)] == [world.utterance]
+    world.pause_with("What is the weather in Paris?")
+    world.silence()
+    assert world.generations
+
+
+def test_a_short_reply_ends_with_its_sentence_and_what_comes_later_is_not_said() -> None:
+    world = degraded(Degradation.SHORT_REPLIES)
+    world.say("Tell me all.")
+    world.text("It is long. ")
+    world.text(f"{TWENTY} And")
+    assert len(ended(world)) == 1
+    world.text(" more. And more.")
+    world.play_all()
+    (reply,) = (action for action in world.actions if isinstance(action, act.ReplyEnded))
+    assert (reply.status, reply.heard) == ("completed", f"It is long. {TWENTY}")
+    assert len(TWENTY.split()) == SHORT_WORDS
+
+
+def test_a_short_reply_never_ends_inside_a_sentence_or_at_an_abbreviation() -> None:
+    world = degraded(Degradation.SHORT_REPLIES)
+    world.say("Tell me all.")
+    world.text(f"{TWENTY[:-1]} says Dr. Miller, and so on, and so on, and so on")
+    assert not ended(world)
+
+
+def test_without_a_degradation_a_reply_is_as_long_as_the_model_makes_it() -> None:
+    world = degraded()
+    world.say("Tell me all.")
+    world.text(f"{TWENTY} And more. And more.")
+    assert not ended(world)
+
+
+def test_fillers_come_earlier() -> None:
+    waits_ms = []
+    for degradations in ((), (Degradation.EARLY_FILLERS,)):
+        world = degraded(*degradations, typical_ms=0.0)
+        world.say("What is the weather in Paris?")
+        model_ms = world.timers[BRIDGE] - world.now_ms
+        world.call_tool("find", "{}")
+        world.generated()
+        waits_ms.append((model_ms, world.timers[FILLER] - world.now_ms))
+    (model_ms, tool_ms), early = waits_ms
+    assert early == (model_ms * 0.4, tool_ms * 0.4)
+
+
+def test_a_degradation_that_is_there_already_is_not_told_again() -> None:
+    world = degraded(Degradation.EARLY_FILLERS)
+    assert degrade(world, Degradation.EARLY_FILLERS) == ()
+
+
+def test_a_degraded_call_replays_to_the_same_decisions() -> None:
+    steps: list[tuple[ev.Event, tuple[act.AnyAction, ...]]] = []
+    world = World(Rules(language="en"), lambda event, actions: steps.append((event, actions)))
+    world.begin()
+    degrade(world, *Degradation)
+    world.say("Tell me all.")
+    world.text(f"{TWENTY} And more.")
+    world.play_all()
+    assert all(step.same for step in machine.replay(Rules(language="en"), steps))
