@@ -117,7 +117,9 @@ def test_every_shipped_profile_has_limits_of_its_own_for_the_telephone() -> None
         here, there = shipped.of(name), shipped.of(name, LegKind.TELEPHONE)
         more_ms = [
             after - before
-            for before, after in zip(astuple(here[Stage.VOICE_TO_VOICE])[:3], astuple(there[Stage.VOICE_TO_VOICE])[:3], strict=True)
+            for before, after in zip(
+                astuple(here[Stage.VOICE_TO_VOICE])[:3], astuple(there[Stage.VOICE_TO_VOICE])[:3], strict=True
+            )
         ]
         assert more_ms == pytest.approx([120.0] * 3)
         assert there[Stage.BARGE_IN_STOP].p95_ms == 410
