@@ -27,7 +27,7 @@ from voiceagent.conversation.steps import GO_TO, NOTE
 from voiceagent.data_files import keep_private
 from voiceagent.engines import Engines, load_engines, load_voices
 from voiceagent.errors import ConfigError, EngineError, ModelError, ProtocolError
-from voiceagent.guard.checks import Guards, load_guards
+from voiceagent.guard.checks import OUTCOMES, Guards, load_guards
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.budgets import Budgets
 from voiceagent.latency.burn import BudgetBurn
@@ -130,6 +130,7 @@ class AgentService:
         store's driver is missing."""
         check_driver(store_address())
         metrics = Metrics()
+        _expect(self.agent, metrics)
         limits = self.budgets.of(self.agent.profile)
         metrics.budget_actions = BudgetActions(BudgetBurn({stage: limit.on_miss for stage, limit in limits.items()}))
         admission = Admission(self.agent.admission, metrics)
@@ -476,6 +477,17 @@ def _as_called(others: Mapping[str, OtherAgent], first: AgentConfig, features: S
             agent = feature.change(agent)
         changed[name] = replace(other, agent=agent)
     return changed
+
+
+def _expect(agent: AgentConfig, metrics: Metrics) -> None:
+    """Count the agent's own steps, hand-offs and guards from 0."""
+    metrics.steps.expect(agent.steps)
+    metrics.handoffs.expect(step.handoff for step in agent.steps.values() if step.handoff)
+    for direction, rules in (("input", agent.guard.input), ("output", agent.guard.output)):
+        on = [name for name in ("secrets", "cards", "phones", "phrases") if getattr(rules, name)]
+        metrics.guarded.expect(f"{direction}: {rule}" for rule in (*on, *rules.topics))
+        names = [f"{direction}: {plugin.name}" for plugin in rules.plugins]
+        metrics.guard_checks.expect(f"{name}: {outcome}" for name in names for outcome in OUTCOMES)
 
 
 def _sources_and_guards(agent: AgentConfig, metrics: Metrics) -> tuple[Sources, Guards]:

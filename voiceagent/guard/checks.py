@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 Answer = Verdict | Awaitable[Verdict]
 Count = Callable[[str], object]
 """Counts a plugin's check by its outcome, such as `http: late`."""
+OUTCOMES = ("answered", "late", "failed", "not_asked")
 
 
 @dataclass(frozen=True, slots=True)

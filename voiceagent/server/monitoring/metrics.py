@@ -9,6 +9,7 @@ from prometheus_client import Histogram, disable_created_metrics, generate_lates
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from voiceagent.conversation.rules import Degradation
 from voiceagent.latency.burn import OnMiss
 from voiceagent.latency.spans import LegKind, Stage, TurnReport
 from voiceagent.llm.engine import LlmEngine
@@ -22,6 +23,36 @@ from voiceagent.turn_judges.judge import TurnJudge
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0)
 LAG_BUCKETS_MS = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 100.0, 500.0)
 MAX_LABEL_VALUES = 64
+SPECULATIONS = ("kept", "resumed", "changed", "failed", "ended")
+KNOWN: Mapping[str, Iterable[str]] = {
+    "voiceagent_leg_calls_total": LegKind,
+    "voiceagent_leg_turns_total": LegKind,
+    "voiceagent_leg_turns_missed_total": LegKind,
+    "voiceagent_calls_refused_total": ("server_full", "memory_full", "busy", "draining", "not_ready", "no_media_port"),
+    "voiceagent_calls_ended_total": (
+        *("hangup", "closed", "lost", "not_connected", "not_resumed", "gave_way", "too_slow", "silence", "agent_ended", "abuse"),
+        *("call_limit", "quota_used", "key_revoked", "transferred", "not_transferred", "caller_hung_up", "server_stopping"),
+        *("handed_over", "answered", "failed"),
+    ),
+    "voiceagent_budget_misses_total": Stage,
+    "voiceagent_degraded_turns_total": Degradation,
+    "voiceagent_queue_drops_total": (
+        *("heard frames", "client events", "server events", "datagrams", "client events over the allowance", "partial decodes"),
+        *("judgements", "monitors", "call results"),
+    ),
+    "voiceagent_store_losses_total": ("measured turns", "call records", "call events", "event log steps", "retention runs"),
+    "voiceagent_media_total": ("packets_received", "packets_lost"),
+    "voiceagent_speculative_replies_total": SPECULATIONS,
+    "voiceagent_speculative_tokens_total": SPECULATIONS,
+    "voiceagent_speculative_tool_calls_total": ("used", "wasted"),
+    "voiceagent_tool_runs_total": ("ok", "failed", "wrong_arguments", "too_slow", "too_many", "cancelled"),
+    "voiceagent_values_total": ("collecting", "heard", "confirmed", "given_up"),
+    "voiceagent_context_queries_total": ("found", "nothing", "late", "failed", "busy"),
+    "voiceagent_judgements_total": ("told", "unknown", "failed", "too_late"),
+    "voiceagent_failed_replies_total": ("llm_failed", "reply_timeout", "empty_reply", "tts_failed"),
+    "voiceagent_not_understood_total": ("phrase", "apology", "offer", "check_in", "nothing"),
+}
+"""Label values that are there with 0 from the start: Prometheus sees no increase in a series whose first value is 1."""
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # no time of creation beside each histogram
 
@@ -32,15 +63,20 @@ class CountsBy(Counter[str]):
     def __init__(self, label: str, name: str, about: str) -> None:
         super().__init__()
         self._about = (name, about, label)
+        self._expected = dict.fromkeys(KNOWN.get(name, ()), 0)
+
+    def expect(self, values: Iterable[str]) -> None:
+        """Show 0 for these values, too, until there is more."""
+        self._expected |= dict.fromkeys(values, 0)
 
     def add(self, value: str, count: int = 1) -> None:
         """Count one more of `value`, or more of them."""
-        known = value in self or len(self) < MAX_LABEL_VALUES
+        known = value in self or value in self._expected or len(self) < MAX_LABEL_VALUES
         self[value if known else "other"] += count
 
     def family(self, more: Mapping[str, int]) -> CounterMetricFamily:
         """The counts, and `more` of them, as `prometheus_client` writes them."""
-        return _by(*self._about, {**self, **more})
+        return _by(*self._about, {**self._expected, **self, **more})
 
 
 class Metrics(Collector):
@@ -122,6 +158,8 @@ class Metrics(Collector):
         self._stages = Histogram(
             "voiceagent_stage_seconds", "How long the stages of turns took.", ["stage"], registry=None, buckets=BUCKETS_S
         )
+        for stage in Stage:
+            self._stages.labels(stage.value)
 
     def call_started(self, leg: LegKind = LegKind.WEBRTC) -> None:
         """A call is up."""
@@ -208,7 +246,8 @@ class Metrics(Collector):
         yield GaugeMetricFamily("voiceagent_connections", "Connections of HTTP clients that are open.", self.connections)
         yield CounterMetricFamily("voiceagent_log_lines_left_out_total", "Lines of a kind too many.", self.log_lines_left_out)
         yield CounterMetricFamily("voiceagent_turns_total", "Turns that were measured.", self.turns_total)
-        yield _by("voiceagent_store_losses_total", "What the disk did not take.", "what", self.losses.counts)
+        losses = dict.fromkeys(KNOWN["voiceagent_store_losses_total"], 0) | self.losses.counts
+        yield _by("voiceagent_store_losses_total", "What the disk did not take.", "what", losses)
         yield from self._lag_ms.collect()
         yield CounterMetricFamily(
             "voiceagent_speculative_tool_saved_seconds_total", "Waiting that they saved.", self.speculative_tools_saved_s
