@@ -22,6 +22,8 @@ def heard(name: str, code: str, said: str, so_far: str = "", region: str = "") -
         ("en", "Tomorrow, please.", "2026-11-28"),
         ("en", "the day after tomorrow", "2026-11-29"),
         ("en", "On Tuesday", "2026-12-01"),
+        ("en", "How about Wednesday the ninth?", "2026-12-09"),
+        ("en", "a week from Monday", "2026-12-07"),
         ("en", "Friday the 4th of December", "2026-12-04"),
         ("en", "December fourth", "2026-12-04"),
         ("en", "the twenty-first of January", "2027-01-21"),

@@ -10,11 +10,22 @@ from functools import cache
 
 from typing_extensions import override
 
-from voiceagent.values.dictation import Phrase, phrase
+from voiceagent.values.dictation import Dictation, Phrase, phrase
 from voiceagent.values.kind import ELSEWHERE, UNCLEAR, Frame, HeardValue
 from voiceagent.values.languages import dictation
 from voiceagent.values.repairs import contrast, opened
-from voiceagent.values.spoken import Token, cardinal, compound, longest, number_table, ordinal_table, questions, starts, tokens_of
+from voiceagent.values.spoken import (
+    Token,
+    cardinal,
+    compound,
+    longest,
+    number_table,
+    ordinal_table,
+    proposes,
+    questions,
+    starts,
+    tokens_of,
+)
 
 CENTURY = 100
 WEEK = 7
@@ -50,7 +61,7 @@ class DateKind:
 
     def hear(self, said: str, so_far: str, frame: Frame) -> HeardValue:
         """The day that was said last; what it lacks is that of the one being corrected, or of the next such day."""
-        if questions(said, frame.language):
+        if questions(said, frame.language) and not proposes(said, frame.language):
             return ELSEWHERE
         own = dictation(frame.language)
         speech = opened(tokens_of(said), own)
@@ -268,11 +279,47 @@ def _said(tokens: Sequence[Token], frame: Frame) -> Day | None:
             month = _ordinal(tokens, day[1], code) if day else None
             if day and month and month[0] <= len(months):
                 return Day(day[0], month[0], _year_behind(tokens, month[1], frame))
+    if numbered := _numbered(tokens, frame):
+        return numbered
     numbers = [found for at in range(len(tokens)) if (found := _ordinal(tokens, at, code))]
     rest = [one for one in tokens if one.word and one.word not in own.beside]
     if numbers and len(rest) <= 3:
         return Day(numbers[-1][0])
     return None
+
+
+def _numbered(tokens: Sequence[Token], frame: Frame) -> Day | None:
+    """A day and a month in numbers, with the year or a word between them: "eight nine seventy-seven", "el cinco del diez"."""
+    own, code = dictation(frame.language), frame.language
+    for at in range(len(tokens)):
+        if (first := _small(tokens, at, code)) is None or (second := _small(tokens, _over(tokens, first[1], own), code)) is None:
+            continue
+        year = _year_behind(tokens, second[1], frame)
+        linked = any(one.word in own.of for one in tokens[first[1] : second[1]]) and code != "en"
+        if not year and not linked:
+            continue
+        region = (frame.region or frame.text("region") or own.region).upper()
+        day, month = (second[0], first[0]) if region in DAY_FIRST_NOT else (first[0], second[0])
+        if month > 12 >= day:
+            day, month = month, day
+        if month <= 12:
+            return Day(day, month, year, doubtful=not linked and day <= 12 and day != month)
+    return None
+
+
+def _over(tokens: Sequence[Token], at: int, own: Dictation) -> int:
+    """The next word that is none between day, month and year."""
+    while at < len(tokens) and (not tokens[at].word or tokens[at].word in own.of | own.articles):
+        at += 1
+    return at
+
+
+def _small(tokens: Sequence[Token], at: int, code: str) -> tuple[int, int] | None:
+    """A number in words that is a day or a month."""
+    found = longest(tokens, at, number_table(code)) or (_digits(tokens, at) if at < len(tokens) else None)
+    if found and not found[0] and (digit := longest(tokens, found[1], number_table(code))) and digit[0] < 10:  # "oh five"
+        found = digit
+    return found if found and 1 <= found[0] <= MOST_DAYS else None
 
 
 def _weekday(tokens: Sequence[Token], at: int, end: int, weekday: int, frame: Frame) -> Day:
@@ -288,9 +335,26 @@ def _weekday(tokens: Sequence[Token], at: int, end: int, weekday: int, frame: Fr
         return Day(exact=monday + timedelta(days=weekday))
     if after:
         return Day(exact=today + timedelta(days=ahead + WEEK))
+    if weeks := _weeks_beside(tokens, at, end, own, frame.language):
+        return Day(exact=today + timedelta(days=ahead + weeks))
     if is_next:
         return Day(exact=today + timedelta(days=ahead), doubtful=ahead <= SOON)
     return Day(weekday=weekday)
+
+
+def _weeks_beside(tokens: Sequence[Token], at: int, end: int, own: Dictation, code: str) -> int:
+    """The days of "a week from Monday" or "Montag in einer Woche" behind the coming Monday; 0 if there are none."""
+    for start in range(max(0, at - 4), len(tokens)):
+        number = cardinal(tokens, start, code) or (1, start)
+        unit = longest(tokens, number[1], own.units) if number[1] < len(tokens) else None
+        if not unit or unit[0] % WEEK:
+            continue
+        link = tokens[unit[1] : at]
+        is_before = bool(link) and link[0].word in own.week_from and all((one.word,) in own.next for one in link[1:])
+        is_behind = start > end and any(starts(tokens, index, own.within) for index in range(end, start))
+        if is_before or is_behind:
+            return number[0] * unit[0]
+    return 0
 
 
 def _month_ahead(tokens: Sequence[Token], at: int, months: Mapping[Phrase, int]) -> bool:

@@ -71,6 +71,21 @@ class Dictation:
     """Words of spelling alphabets; each stands for its first letter."""
     as_in: frozenset[Phrase] = frozenset()
     """Between a letter and a word that begins with it."""
+    ends: frozenset[Phrase] = frozenset()
+    """Before the last characters: it ends in."""
+    with_letter: frozenset[str] = frozenset()
+    """Before the letters of a word that was just said: "Clarke, with an e"."""
+    without_letter: frozenset[str] = frozenset()
+    single_letter: frozenset[str] = frozenset()
+    """Before a letter that does not stand twice."""
+    at_domain: frozenset[str] = frozenset()
+    """Words for "at" before a domain alone."""
+    number_words: frozenset[str] = frozenset()
+    """Before the number of a house."""
+    proposals: frozenset[Phrase] = frozenset()
+    """Beginnings of questions that propose a day or a time."""
+    week_from: frozenset[str] = frozenset()
+    """Between a week and the weekday from which it counts."""
     signs: Mapping[Phrase, str] = field(default_factory=dict)
     """Names of signs in an address."""
     repeats: Mapping[Phrase, int] = field(default_factory=dict)

@@ -79,6 +79,8 @@ class Digits:
             changed = put_in(before, digits) or (
                 replaced_end(before, digits, len(before), fits) if speech.negated and not fits(before) else None
             )
+            if changed is None and not speech.negated and fits(before + digits):  # a number that may be longer
+                changed = before + digits
             return HeardValue(about_it=True) if changed is None else self._heard(changed, frame, doubtful=True)
         return self._heard(before + digits, frame, doubtful=False)
 

@@ -11,7 +11,7 @@ from voiceagent.values.dictation import Dictation
 from voiceagent.values.kind import ELSEWHERE, UNCLEAR, Frame, HeardValue
 from voiceagent.values.languages import dictation
 from voiceagent.values.repairs import contrast, opened
-from voiceagent.values.spoken import Token, cardinal, longest, questions, starts, tokens_of
+from voiceagent.values.spoken import Token, cardinal, longest, number_table, questions, starts, tokens_of
 
 SIGNS = {"$": "USD", "€": "EUR", "£": "GBP", "R$": "BRL"}
 OF_REGION = {"US": "USD", "GB": "GBP", "BR": "BRL", "CH": "CHF", "CA": "CAD", "AU": "AUD", "MX": "MXN"}
@@ -106,10 +106,15 @@ def _words(tokens: Sequence[Token], frame: Frame) -> tuple[Decimal, str, bool] |
     """An amount in words, or in figures with a currency's name."""
     own, code = dictation(frame.language), frame.language
     for at in range(len(tokens)):
+        if pair := _glued(tokens[at].word, code):  # "siebenfünfzig"
+            return pair, "", False
         number = cardinal(tokens, at, code) or ((1, at) if longest(tokens, at, own.currencies) else None)  # a dollar twenty
         if number is None:
             continue
         amount, end = Decimal(number[0]), number[1]
+        if joined := amount < 10 and _is_hundreds(tokens, at, end, code):  # "one forty-nine ninety-nine"
+            tens = longest(tokens, end, number_table(code))
+            amount, end = (amount * CENTS + tens[0], tens[1]) if tens else (amount, end)
         if end < len(tokens) and tokens[end].word in own.decimal and (part := _decimals(tokens, end + 1, code)):
             amount, end = amount + part[0], part[1]
         named = longest(tokens, end, own.currencies)
@@ -127,7 +132,12 @@ def _words(tokens: Sequence[Token], frame: Frame) -> tuple[Decimal, str, bool] |
             and tokens[end].word
         ):
             end += 1
-        if amount == int(amount) and (cents := cardinal(tokens, end, code)) and cents[0] < CENTS and (named or amount < CENTS):
+        if (
+            amount == int(amount)
+            and (cents := cardinal(tokens, end, code))
+            and cents[0] < CENTS
+            and (named or amount < CENTS or joined)
+        ):
             small = longest(tokens, cents[1], own.currencies)
             if named or small or cents[0] >= 10:
                 amount += Decimal(cents[0]) / CENTS
@@ -138,6 +148,26 @@ def _words(tokens: Sequence[Token], frame: Frame) -> tuple[Decimal, str, bool] |
             continue
         return amount, currency, bool(currency)
     return None
+
+
+def _glued(word: str, code: str) -> Decimal | None:
+    """An amount in one word: "siebenfünfzig" is 7.50."""
+    table = number_table(code)
+    if (word,) in table:
+        return None
+    for at in range(2, len(word) - 2):
+        whole, cents = table.get((word[:at],), 0), table.get((word[at:],), 0)
+        if 0 < whole < CENTS and 10 <= cents < CENTS:
+            return Decimal(whole) + Decimal(cents) / CENTS
+    return None
+
+
+def _is_hundreds(tokens: Sequence[Token], at: int, end: int, code: str) -> bool:
+    """True if two numbers of two digits follow: a hundred, and hundredths."""
+    table = number_table(code)
+    second = longest(tokens, end, table) if end < len(tokens) and not tokens[at].word.isdecimal() else None
+    third = longest(tokens, second[1], table) if second and second[1] < len(tokens) else None
+    return bool(second and third and 10 <= second[0] < CENTS and 10 <= third[0] < CENTS)
 
 
 def _decimals(tokens: Sequence[Token], at: int, code: str) -> tuple[Decimal, int] | None:

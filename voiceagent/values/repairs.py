@@ -128,6 +128,8 @@ def placed(tokens: Sequence[Token], own: Dictation, right: Callable[[Sequence[To
     """ "The last two are four five": the slice of the value that is said again, and its right characters."""
     ordinals: Mapping[tuple[str, ...], int] = ordinal_table(own.code)
     for at, token in enumerate(tokens):
+        if (end := starts(tokens, at, own.ends)) and end < len(tokens) and (said := right(tokens[end:])):
+            return -len(said), len(said), said
         if at and starts(tokens, at, own.at_end) and (said := right(tokens[:at])):
             return -len(said), len(said), said
         found = longest(tokens, at, ordinals)

@@ -6,12 +6,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import takewhile
 
 from voiceagent.values.dictation import Dictation, folded, words
+from voiceagent.values.explained import changed_by, explained
 from voiceagent.values.kind import UNCLEAR, Frame, HeardValue
 from voiceagent.values.languages import dictation
-from voiceagent.values.repairs import contrast, corrected, opened, put_in
-from voiceagent.values.spoken import Item, Token, items_of, questions, starts, tokens_of
+from voiceagent.values.repairs import alike, contrast, corrected, opened, put_in
+from voiceagent.values.spoken import NEAR_SPELLED, Item, Token, items_of, questions, starts, tokens_of
 
 _EMAIL = re.compile(r"[a-z0-9](?:[a-z0-9._+-]{0,62}[a-z0-9])?@(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}")
 _WRITTEN = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -29,10 +31,10 @@ TOP_LEVEL = words(
 )
 NEAR_DOMAIN = 0.85
 NEAR_WORD, NEAR_LOCAL = 0.5, 0.5
-SPELLED, NEAR_SPELLED = 3, 0.75
-"""Letters in a row, at least, and their least likeness to the word before them that they spell."""
+SPELLED = 3
+"""Letters in a row, at least."""
 MOST_NAME_WORDS = 5
-MOST_POSTCODE = 8
+SHORTEST_POSTCODE, LONGEST_NUMBER, MOST_POSTCODE = 4, 5, 8
 LONGEST = 120
 _HYPHENED = re.compile(r"(?<![\w-])[^\W\d_](?:-[^\W\d_]){2,}(?![\w-])")
 
@@ -55,10 +57,15 @@ class Email:
             return _joined(_without_ends(items_of(tokens, frame.language, letters=True), tokens, own))
 
         whole = _EMAIL.fullmatch(before) is not None
+        local, sign, domain = before.partition("@")
+        if before and "@" not in said and (changed := changed_by(local, speech.tokens, own)):
+            return _address(changed + sign + domain)
         if before and (changed := corrected(before, speech.tokens, own, read) or _doubled(before, speech.tokens, own)):
             return _address(changed) if whole else HeardValue(partial=changed, about_it=True)
-        tokens = _behind_repair(speech.tokens, own)
+        tokens = _with_sign(explained(_behind_repair(speech.tokens, own), own), own)
         items = _without_ends(items_of(tokens, frame.language, letters=True), tokens, own)
+        if before and (changed := _named_part(local, items, tokens, own)):
+            return _address(changed + sign + domain)
         text = _joined(items)
         if not text or not _is_address(items, tokens, said, frame, so_far=bool(before)):
             return HeardValue(about_it=speech.restarts)
@@ -94,19 +101,27 @@ def _plain(text: str) -> str:
     return re.sub(r"[^a-z0-9@._+/-]", "", folded(text))
 
 
-def _respelled(items: Sequence[Item]) -> list[Item]:
-    """The items without a word that is spelled right behind it."""
+def _respelled(items: Sequence[Item], tokens: Sequence[Token], own: Dictation) -> list[Item]:
+    """The items without a word that is spelled behind it: "Schultz, that's S C H U L T Z"."""
     kept: list[Item] = []
     row = 0
     for one in items:
         row = row + 1 if one.kind == "letter" else 0
         kept.append(one)
-        if row < SPELLED or len(kept) <= row or kept[-row - 1].kind != "word":
+        if row < SPELLED:
             continue
+        at = len(kept) - row - 1
+        while at > 0 and kept[at].kind == "word" and _beside(kept[at], tokens, own):
+            at -= 1
         spelled = "".join(letter.text for letter in kept[-row:])
-        if SequenceMatcher(None, _plain(kept[-row - 1].text), spelled).ratio() >= NEAR_SPELLED:
-            del kept[-row - 1]
+        if at >= 0 and kept[at].kind == "word" and _spells(_plain(kept[at].text), spelled):
+            del kept[at:-row]
     return kept
+
+
+def _spells(word: str, spelled: str) -> bool:
+    """True if the letters spell the word, or nearly."""
+    return SequenceMatcher(None, word, spelled).ratio() >= NEAR_SPELLED
 
 
 def _joined(items: Sequence[Item]) -> str:
@@ -157,7 +172,27 @@ def _without_ends(items: list[Item], tokens: Sequence[Token], own: Dictation) ->
         else:
             label += _plain(one.text)
     fill = own.fillers
-    return [one for one in _respelled(kept) if one.kind != "word" or tokens[one.at].word not in fill]
+    return [one for one in _respelled(kept, tokens, own) if one.kind != "word" or tokens[one.at].word not in fill]
+
+
+def _with_sign(tokens: list[Token], own: Dictation) -> list[Token]:
+    """The words, with the sign for "bei" before a domain if the address has no sign itself."""
+    signs = [own.signs.get((one.word,), one.text) for one in tokens]
+    if "@" in signs:
+        return tokens
+    for at, one in enumerate(tokens):
+        if one.word in own.at_domain and "." in signs[at + 2 : at + 4] and tokens[-1].word in TOP_LEVEL:
+            return [*tokens[:at], Token("@", "", False, one.broken), *tokens[at + 1 :]]
+    return tokens
+
+
+def _named_part(value: str, items: Sequence[Item], tokens: Sequence[Token], own: Dictation) -> str | None:
+    """The address with the right letters of a word in it: "woo is W U"."""
+    row = list(takewhile(lambda one: one.kind == "letter", reversed(items)))[::-1]
+    words = [_plain(one.text) for one in items[: len(items) - len(row)] if not _beside(one, tokens, own)]
+    if len(words) != 1 or len(words[0]) < 2 or not row or value.count(words[0]) != 1:
+        return None
+    return value.replace(words[0], "".join(one.text for one in row))
 
 
 def _beside(item: Item, tokens: Sequence[Token], own: Dictation) -> bool:
@@ -244,9 +279,14 @@ class Name:
         before = "" if speech.restarts else so_far
         if before and (changed := self._corrected(before, speech.tokens, own, frame)):
             return self._heard(changed, own, spelled=True)
+        if before and (changed := changed_by(before, speech.tokens, own)) and not _row_in(speech.tokens, frame):
+            return self._heard(changed, own, spelled=True)
         tokens, introduced = _introduced(speech.tokens, own)
+        tokens = _first_clauses(explained(tokens, own), own, frame)
         items = items_of(tokens, frame.language, letters=True)
         spelled, words = _letters(items), _names(tokens, items, own)
+        if len(words) > 2 and folded(words[0]) == folded(words[-1]):  # "Bond, James Bond"
+            words = words[1:]
         if joined := _HYPHENED.findall(said):
             spelled = joined[-1].replace("-", "").casefold()
         if len(spelled) == 1 and (not before or words):  # "I"
@@ -262,7 +302,9 @@ class Name:
         if len(spelled) <= 2 and before:
             changed = _letter_put_in(before, spelled)
             return UNCLEAR if changed is None else self._heard(changed, own, spelled=True)
-        return self._heard(_with_spelled([_capital(word, own) for word in words] or before.split(), spelled), own, spelled=True)
+        if all(_spells(folded(word), folded(spelled)) for word in words):
+            words = before.split() or words
+        return self._heard(_with_spelled([_capital(word, own) for word in words], spelled), own, spelled=True)
 
     def _heard(self, value: str, own: Dictation, *, spelled: bool = False) -> HeardValue:
         if len(value) < 2:
@@ -304,6 +346,24 @@ def _introduced(tokens: Sequence[Token], own: Dictation) -> tuple[Sequence[Token
         elif (repair := starts(tokens, at, own.repair)) and tokens[at].broken and at and repair < len(tokens):
             best = max(best, repair)
     return tokens[best:], best > 0
+
+
+def _row_in(tokens: Sequence[Token], frame: Frame) -> bool:
+    """True if a name is spelled in the words."""
+    return len(_letters(items_of(tokens, frame.language, letters=True))) >= SPELLED
+
+
+def _first_clauses(tokens: Sequence[Token], own: Dictation, frame: Frame) -> Sequence[Token]:
+    """The words without a clause behind the name that is about something else: ", I called yesterday"."""
+    for at in range(1, len(tokens)):
+        behind = [one.word for one in tokens[at:] if one.word]
+        is_other = tokens[at].broken and tokens[at].word in own.small and (tokens[at].word,) not in own.not_
+        if is_other and any(one.word and one.word not in own.small for one in tokens[:at]):
+            items = items_of(tokens[at:], frame.language, letters=True)
+            letters = sum(one.kind == "letter" for one in items)
+            if letters < 2 and len(behind) > 1:
+                return tokens[:at]
+    return tokens
 
 
 def _letters(items: Sequence[Item]) -> str:
@@ -393,6 +453,8 @@ class PostalAddress:
         is_about = introduced or has_street or has_number or (bool(before) and len(small) * 3 < len(words))
         if not line or questions(said, frame.language) or not is_about or len(small) * 2 > len(words):
             return HeardValue(about_it=speech.restarts)
+        if before and (changed := _number_put_in(before, line)) and (speech.negated or len(line) < SHORTEST_POSTCODE):
+            return self._heard(changed)
         if before and not (speech.negated and has_number and has_street):
             line = f"{before}, {line}"
         return self._heard(line)
@@ -420,28 +482,36 @@ def _is_street(word: str, own: Dictation) -> bool:
     return any(word == one or (len(one) > 3 and word.endswith(one)) for one in own.streets)
 
 
+def _number_put_in(before: str, line: str) -> str | None:
+    """The address with another number: the one that it is most like, else the only one that is as long."""
+    if not line.isdecimal():
+        return None
+    numbers = [one for one in re.finditer(r"\d+", before) if len(one[0]) == len(line) and one[0] != line]
+    near = [one for one in numbers if alike(one[0], line) or sorted(one[0]) == sorted(line)]
+    chosen = near or numbers
+    return before[: chosen[0].start()] + line + before[chosen[0].end() :] if len(chosen) == 1 else None
+
+
 def _line(tokens: Sequence[Token], own: Dictation, frame: Frame) -> str:
-    """The words with their commas, and numbers in digits: "six two seven oh four" is 62704."""
+    """The words with their commas, and numbers in digits: "six two seven oh four" is 62704, "L S one, two T W" LS1 2TW."""
     parts: list[str] = []
     previous: Item | None = None
     items = items_of(tokens, frame.language)
     edge = len(items)
     while edge and items[edge - 1].kind == "word" and tokens[items[edge - 1].at].word in own.polite:
         edge -= 1
-    for one in items[:edge]:
-        token = tokens[one.at]
+    for index, one in enumerate(items[:edge]):
+        token, ahead = tokens[one.at], items[index + 1] if index + 1 < edge else None
         word = one.text or token.text
-        if one.kind == "word" and token.word in own.fillers:
-            continue
-        if (
-            previous is not None
-            and previous.kind == one.kind == "digit"
-            and not token.broken
-            and len(one.text) == 1
-            and len(parts[-1]) < MOST_POSTCODE
-            and not tokens[previous.at].glued
+        if one.kind == "word" and (
+            token.word in own.fillers or (token.word in own.number_words and ahead is not None and ahead.kind == "digit")
         ):
+            continue
+        is_next = previous is not None and not token.broken and not tokens[previous.at].glued
+        if previous is not None and is_next and previous.kind == one.kind == "digit" and _continues(parts, one, tokens):
             parts[-1] += one.text
+        elif previous is not None and is_next and _is_code(one, previous, tokens, own):
+            parts[-1] = f"{parts[-1]}{word}".upper() if previous.kind == "word" else parts[-1] + word
         elif parts and token.glued and tokens[one.at - 1].word:  # YO1
             parts[-1] += word
         elif parts and tokens[one.at - 1].text in "-'’" and token.glued and one.at:
@@ -450,3 +520,20 @@ def _line(tokens: Sequence[Token], own: Dictation, frame: Frame) -> str:
             parts.append((", " if token.broken and parts and tokens[one.at - 1].text == "," else " ") + word)
         previous = one
     return "".join(parts).strip(" ,")
+
+
+def _continues(parts: Sequence[str], one: Item, tokens: Sequence[Token]) -> bool:
+    """True if a number is said in parts: "six two seven", "fourteen fifty", "two thirteen" at the beginning."""
+    length = len(parts[-1].strip(" ,"))
+    if len(one.text) == 1:
+        return length < MOST_POSTCODE
+    is_said = not tokens[one.at].word.isdecimal() and parts[-1].strip(" ,").isdecimal()
+    return is_said and len(one.text) == 2 and (length >= 2 or len(parts) == 1) and length + 2 <= LONGEST_NUMBER
+
+
+def _is_code(one: Item, previous: Item, tokens: Sequence[Token], own: Dictation) -> bool:
+    """True if both are letters or a letter and a digit: "5 a", "L S 1"."""
+    letters = [tokens[item.at] for item in (previous, one) if item.kind == "word" and len(tokens[item.at].word) == 1]
+    digits = [item for item in (previous, one) if item.kind == "digit" and (len(item.text) == 1 or item is previous)]
+    are_letters = bool(letters) and all(one.word not in own.small or one.text.isupper() for one in letters)
+    return are_letters and len(letters) + len(digits) == 2

@@ -7,6 +7,7 @@ import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import Literal, TypeVar
 
@@ -18,6 +19,10 @@ from voiceagent.values.languages import dictation
 
 MOST_SAID = 300
 """The last characters of an utterance are read; a value is shorter."""
+NEAR_SPELLED = 0.75
+"""The least likeness of letters in a row to the word before them that they spell."""
+LETTER_NAME = 4
+"""A letter's name of so many letters is no other word: "jota"."""
 LEAST_ROW = 3
 """This many words for letters in a row are letters, though none is sure."""
 TEN, HUNDRED, THOUSAND = 10, 100, 1000
@@ -257,11 +262,15 @@ def _item(tokens: Sequence[Token], at: int, code: str, own: Dictation, *, letter
     if token.word.isdecimal():
         return Item("digit", "".join(str(int(char)) for char in token.word), at, at + 1)
     if number := longest(tokens, at, small_numbers(code)):
+        scale = longest(tokens, number[1], own.scales) if not letters and 0 < number[0] < HUNDRED else None
+        if scale and scale[0] == THOUSAND and not (whole := cardinal(tokens, at, code) or number)[0] % THOUSAND:
+            return Item("digit", str(whole[0]), at, scale[1])  # "four thousand"
         return Item("digit", str(number[0]), at, number[1])
     if (sign := longest(tokens, at, own.signs)) and (letters or sign[0] == "+"):
         return Item("sign", sign[0], at, sign[1])
     if letters and (letter := longest(tokens, at, own.like_letters)):
-        return Item("letter", letter[0], at, letter[1], sure=False)
+        is_known = len(token.word) >= LETTER_NAME and not {token.word} & (own.beside | own.small | own.names | own.alphabet)
+        return Item("letter", letter[0], at, letter[1], sure=is_known)
     if letters and token.word in own.alphabet:
         return Item("letter", token.word[0], at, at + 1, sure=False)
     if not letters and (digit := longest(tokens, at, own.like_digits)):
@@ -302,18 +311,33 @@ def _as_in(tokens: Sequence[Token], at: int, own: Dictation) -> tuple[str, int] 
 def _settled(found: list[Item], tokens: Sequence[Token], own: Dictation) -> list[Item]:
     """Sure items, and unsure ones beside them; the rest are words again."""
     settled: list[Item] = []
+    found = [
+        replace(one, kind="word", text=_written(tokens, one), sure=True) if _is_spelled(found, at, tokens, own) else one
+        for at, one in enumerate(found)
+    ]
     only = all(item.kind in ("digit", "letter") for item in found) and len(found) > 1
     for index, item in enumerate(found):
         if item.sure or only:
             settled.append(item)
             continue
         beside = (settled[-1] if settled else None, next((one for one in found[index + 1 : index + 2] if one.sure), None))
-        near = ("letter", "digit") if item.kind == "letter" else ("digit", "sign")
+        near = {"letter", "digit"} if item.kind == "letter" else {"digit", "sign"}
+        if tokens[item.at].word in own.alphabet:  # "mike 77"
+            near = {"letter"}
         is_beside = any(one is not None and one.kind in near and _meet(one, item) for one in beside)
         row = list(takewhile(lambda one: one.kind == "letter" and tokens[one.at].word not in own.small, found[index:]))
         is_row = len(row) >= LEAST_ROW or (bool(row) and bool(settled) and settled[-1].kind == "letter")
         settled.append(item if is_beside or is_row else replace(item, kind="word", text=_written(tokens, item)))
     return settled
+
+
+def _is_spelled(found: Sequence[Item], at: int, tokens: Sequence[Token], own: Dictation) -> bool:
+    """True for a word of a spelling alphabet that is spelled behind itself: "Peter, P E T E R"."""
+    word = tokens[found[at].at].word
+    if found[at].kind != "letter" or found[at].sure or word not in own.alphabet:
+        return False
+    row = "".join(one.text for one in takewhile(lambda one: one.kind == "letter" and one.sure, found[at + 1 :]))
+    return len(row) >= LEAST_ROW - 1 and row[0] == word[0] and SequenceMatcher(None, word, row).ratio() >= NEAR_SPELLED
 
 
 def _written(tokens: Sequence[Token], item: Item) -> str:
@@ -329,6 +353,12 @@ def questions(said: str, code: str) -> bool:
     known = language(code)
     first = next((token.word for token in tokens_of(said) if token.word), "")
     return said.rstrip().endswith("?") and (first in {folded(word) for word in known.question_words | known.openers})
+
+
+def proposes(said: str, code: str) -> bool:
+    """True for a question that proposes a value: "How about Tuesday?"."""
+    tokens = [one for one in tokens_of(said) if one.word and one.word not in dictation(code).fillers]
+    return any(starts(tokens, at, dictation(code).proposals) for at, one in enumerate(tokens) if one.broken or not at)
 
 
 def make_tables(code: str) -> None:

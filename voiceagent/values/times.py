@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from voiceagent.values.kind import ELSEWHERE, UNCLEAR, Frame, HeardValue
 from voiceagent.values.languages import dictation
 from voiceagent.values.repairs import contrast, opened
-from voiceagent.values.spoken import Token, longest, number_table, questions, starts, tokens_of
+from voiceagent.values.spoken import Token, longest, number_table, proposes, questions, starts, tokens_of
 
 NOON, DAY_HOURS, HOUR_MINUTES = 12, 24, 60
 FIRST_OF_DAY = 7
@@ -23,7 +23,7 @@ class TimeKind:
 
     def hear(self, said: str, so_far: str, frame: Frame) -> HeardValue:
         """The time that was said last."""
-        if questions(said, frame.language):
+        if questions(said, frame.language) and not proposes(said, frame.language):
             return ELSEWHERE
         own = dictation(frame.language)
         speech = opened(tokens_of(said), own)

@@ -30,6 +30,15 @@ GERMAN = Dictation(
         november oscar papa quebec romeo sierra tango uniform whiskey yankee zulu"""
     ),
     as_in=phrases("wie|wie in|für|von|wie bei"),
+    ends=phrases("am ende|es endet auf|endet auf|endet mit|hinten|die endung ist|zum schluss|am schluss"),
+    with_letter=words("mit"),
+    without_letter=words("ohne kein"),
+    single_letter=words("nur einem einfachem"),
+    at_domain=words("bei"),
+    number_words=words("nummer"),
+    proposals=phrases(
+        "wie wäre es mit|wie wäre|wie wär's mit|wie wärs mit|ginge|geht|passt|ginge es|geht es|können wir|könnten wir|sagen wir"
+    ),
     signs=texts(
         """@: at, ät, et, klammeraffe, at zeichen, affenschwanz|.: punkt, dot|_: unterstrich, underscore|-: minus,
         bindestrich, strich
@@ -114,7 +123,8 @@ GERMAN = Dictation(
     half=phrases("einhalb"),
     decimal=words("komma"),
     introductions=phrases(
-        """mein name ist|der name ist|ich heiße|ich heisse|ich bin|ich bin der|ich bin die|hier ist|hier spricht|name
+        """auf den namen|auf den nachnamen|unter dem namen|läuft auf|läuft unter|ist unter|mein name ist|der name ist
+        |ich heiße|ich heisse|ich bin|ich bin der|ich bin die|hier ist|hier spricht|name
         ist|das ist|es ist
         |herr|frau|doktor|dr|mein nachname ist|nachname|vorname|mein vorname ist|ich wohne in der|ich wohne in|ich wohne am
         |ich wohne im|meine adresse ist|die adresse ist|die adresse lautet|meine adresse lautet|wir sind in

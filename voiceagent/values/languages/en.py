@@ -26,6 +26,15 @@ ENGLISH = Dictation(
         zebra nora adam baker easy fox roger able"""
     ),
     as_in=phrases("as in|is in|like|for|as|is for|like in"),
+    ends=phrases("it ends in|it ends with|ends in|ends with|ending in|ending with|ending|the end is|it ends on"),
+    with_letter=words("with"),
+    without_letter=words("without no"),
+    single_letter=words("one single"),
+    number_words=words("number no"),
+    proposals=phrases(
+        "how about|what about|could we do|could we say|can we do|can we say|shall we say|can i come|could i come|may i come"
+    ),
+    week_from=words("from on"),
     signs=texts("@: at, at sign|.: dot, point, period, full stop|_: underscore|-: dash, hyphen, minus|+: plus|/: slash"),
     repeats=counts("2: double, two times, twice, two|3: triple, three times, treble, three|4: quadruple"),
     restart=phrases(
@@ -109,7 +118,8 @@ ENGLISH = Dictation(
     half=phrases("and a half"),
     decimal=words("point"),
     introductions=phrases(
-        """my name is|my name's|the name is|the name's|name is|this is|i am|i'm|it's|it is|that's|that is|call me|you
+        """under|under the name|under the name of|in the name of|is under|it's under|my name is|my name's|the name is
+        |the name's|name is|this is|i am|i'm|it's|it is|that's|that is|call me|you
         can call me
         |i live at|i live in|we live at|my address is|the address is|i'm at|we're at|it's at|my surname is|my last name is
         |my first name is|surname|last name|first name|mister|mr|mrs|miss|ms|doctor|dr|deliver to|send it to|deliver it to"""

@@ -26,6 +26,13 @@ SPANISH = Dictation(
         uniforme víctor whisky yanqui zulú"""
     ),
     as_in=phrases("de|como|como en|como de"),
+    ends=phrases("acaba en|termina en|que acaba en|que termina en|al final|la terminación es"),
+    with_letter=words("con"),
+    without_letter=words("sin"),
+    single_letter=words("sola solo"),
+    at_domain=words("en"),
+    number_words=words("número num"),
+    proposals=phrases("qué tal|qué le parece|puede ser|podría ser|le va bien|le viene bien|y si"),
     signs=texts(
         """@: arroba|.: punto|_: guión bajo, guion bajo, subrayado, barra baja|-: guión, guion, menos, guión medio|+: más
         |/: barra"""
@@ -104,7 +111,8 @@ SPANISH = Dictation(
     half=phrases("y medio|y media"),
     decimal=words("coma con"),
     introductions=phrases(
-        """mi nombre es|me llamo|soy|habla|le habla|señor|señora|don|doña|doctor|doctora|a nombre de|es|mi apellido es|apellido
+        """está a nombre de|bajo el nombre de|a nombre de|mi nombre es|me llamo|soy|habla|le habla|señor|señora|don
+        |doña|doctor|doctora|a nombre de|es|mi apellido es|apellido
         |vivo en|vivo en la|mi dirección es|la dirección es|estamos en"""
     ),
     names=words(

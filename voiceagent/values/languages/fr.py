@@ -26,6 +26,13 @@ FRENCH = Dictation(
         michel noémie paul robert simon thomas"""
     ),
     as_in=phrases("comme|comme dans|de"),
+    ends=phrases("ça finit par|ça se termine par|se termine par|finit par|termine par|à la fin"),
+    with_letter=words("avec"),
+    without_letter=words("sans"),
+    single_letter=words("seul seule"),
+    at_domain=words("chez"),
+    number_words=words("numéro"),
+    proposals=phrases("et si|pourquoi pas|que diriez vous de|ça irait|est ce que le|est ce possible"),
     signs=texts(
         """@: arobase, at, arrobase, arobas, a commercial|.: point|_: tiret bas, underscore, souligné, tiret du bas|-:
         tiret, trait d'union, moins, tiret du six
@@ -104,7 +111,8 @@ FRENCH = Dictation(
     half=phrases("et demi|et demie"),
     decimal=words("virgule"),
     introductions=phrases(
-        """mon nom est|mon nom c'est|je m'appelle|je suis|c'est|ici|moi c'est|monsieur|madame|mademoiselle|docteur|au
+        """sous le nom de|sous le nom|c'est au nom de|au nom de|mon nom est|mon nom c'est|je m'appelle|je suis|c'est
+        |ici|moi c'est|monsieur|madame|mademoiselle|docteur|au
         nom de|nom de famille
         |prénom|mon prénom est|mon nom de famille est|j'habite au|j'habite|j'habite à|mon adresse est|mon adresse
         c'est|l'adresse est|l'adresse c'est|au"""

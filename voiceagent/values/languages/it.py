@@ -25,6 +25,13 @@ ITALIAN = Dictation(
         whisky yankee zulu"""
     ),
     as_in=phrases("come|di|come in|per"),
+    ends=phrases("finisce con|finisce per|termina con|alla fine"),
+    with_letter=words("con"),
+    without_letter=words("senza"),
+    single_letter=words("sola solo"),
+    at_domain=words("su presso"),
+    number_words=words("numero"),
+    proposals=phrases("che ne dice di|che ne dice|va bene|andrebbe bene|può andare|magari"),
     signs=texts(
         """@: chiocciola, at, chiocciolina|.: punto|_: underscore, trattino basso, trattino in basso|-: trattino, meno,
         lineetta|+: più|/: barra, slash"""
@@ -98,7 +105,8 @@ ITALIAN = Dictation(
     half=phrases("e mezzo|e mezza"),
     decimal=words("virgola"),
     introductions=phrases(
-        """il mio nome è|mi chiamo|sono|qui è|parla|signor|signora|signore|dottor|dottoressa|a nome|a nome di|il
+        """è a nome di|sotto il nome di|sotto il nome|il mio nome è|mi chiamo|sono|qui è|parla|signor|signora|signore
+        |dottor|dottoressa|a nome|a nome di|il
         cognome è|cognome
         |il mio cognome è|abito in|abito a|vivo in|il mio indirizzo è|l'indirizzo è|siamo in"""
     ),

@@ -26,6 +26,13 @@ DUTCH = Dictation(
         sierra tango uniform whiskey yankee zulu"""
     ),
     as_in=phrases("van|als in|zoals|zoals in|als|voor"),
+    ends=phrases("eindigt op|het eindigt op|aan het eind|op het eind|aan het einde"),
+    with_letter=words("met"),
+    without_letter=words("zonder geen"),
+    single_letter=words("één enkele"),
+    at_domain=words("bij"),
+    number_words=words("nummer"),
+    proposals=phrases("wat dacht u van|wat dacht je van|kan het|zou het kunnen|schikt|wat vindt u van"),
     signs=texts(
         """@: at, apenstaartje, apestaartje, apenstaart|.: punt, dot|_: underscore, laag streepje, liggend streepje|-:
         streepje, min, koppelteken|+: plus|/: slash, schuine streep"""
@@ -96,7 +103,8 @@ DUTCH = Dictation(
     half=phrases("en een half|en een halve"),
     decimal=words("komma"),
     introductions=phrases(
-        """mijn naam is|de naam is|ik heet|ik ben|u spreekt met|je spreekt met|met|dit is|het
+        """op naam van|staat op naam van|onder de naam|op de naam|mijn naam is|de naam is|ik heet|ik ben|u spreekt met
+        |je spreekt met|met|dit is|het
         is|meneer|mevrouw|dokter|achternaam is
         |mijn achternaam is|achternaam|voornaam|ik woon op de|ik woon op|ik woon in|ik woon aan de|mijn adres is|het adres is"""
     ),

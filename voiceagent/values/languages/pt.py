@@ -28,6 +28,13 @@ PORTUGUESE = Dictation(
         julieta lima mike novembro papa quebec romeu sierra tango uniforme victor whisky yankee zulu"""
     ),
     as_in=phrases("de|como|como em|como de"),
+    ends=phrases("termina em|termina com|acaba em|acaba com|no final|no fim"),
+    with_letter=words("com"),
+    without_letter=words("sem"),
+    single_letter=words("só apenas"),
+    at_domain=words("em no"),
+    number_words=words("número"),
+    proposals=phrases("que tal|pode ser|poderia ser|e se|o que acha de"),
     signs=texts(
         "@: arroba|.: ponto|_: underline, underscore, sublinhado, traço baixo|-: traço, hífen, menos, tracinho|+: mais|/: barra"
     ),
@@ -109,7 +116,8 @@ PORTUGUESE = Dictation(
     half=phrases("e meio|e meia"),
     decimal=words("vírgula"),
     introductions=phrases(
-        """meu nome é|o meu nome é|me chamo|chamo me|eu sou|sou|eu sou o|eu sou a|sou o|sou a|aqui
+        """está no nome de|no nome de|em nome de|sob o nome de|meu nome é|o meu nome é|me chamo|chamo me|eu sou|sou
+        |eu sou o|eu sou a|sou o|sou a|aqui
         é|fala|senhor|senhora|doutor|doutora|em nome de|sobrenome
         |meu sobrenome é|moro na|moro no|moro em|meu endereço é|o endereço é|eu moro na"""
     ),
