@@ -39,6 +39,7 @@ ON_REQUEST = (
     "people",
     "people_recogniser",
     "phone",
+    "prediction",
     "published_voice",
     "real",
     "reports",
@@ -64,7 +65,7 @@ def main() -> int:
     names = f"which benchmarks (default: {', '.join(BENCHMARKS)}); on request: {', '.join(ON_REQUEST)}"
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure voiceagent on this machine.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=names)
-    turns = "undisturbed turns to measure (default: calls 50, peers and real 100, peers --real 30, people all)"
+    turns = "undisturbed turns to measure (default: calls 50, peers and real 100, peers --real 30, people all, prediction 40)"
     parser.add_argument("--turns", type=int, help=turns)
     profiles = "real: the profiles to measure (default: embedded,real-speech); peers --real: the profile (default: real-speech); "
     profiles += "soak: the profile (default: embedded); people: the profile (default: starter); "
@@ -87,7 +88,10 @@ def main() -> int:
     )
     parser.add_argument("--shape", default="micro", choices=("micro", "8b", "30b-a3b", "tiny"), help="vllm: the model's shape")
     parser.add_argument(
-        "--calls", type=int, nargs="*", help="vllm: how many calls at a time (default: 1 4 16; of a shape 1 16 64 256)"
+        "--calls",
+        type=int,
+        nargs="*",
+        help="how many calls at a time: vllm (default: 1 4 16; of a shape 1 16 64 256), prediction (default: 1 3 6)",
     )
     parser.add_argument("--model", type=Path, help="starter: the onnxruntime-genai folder (default: the profile's model)")
     parser.add_argument("--whisper", type=Path, help="starter: the CTranslate2 folder that hears (default: whisper-tiny.en)")

@@ -1,6 +1,5 @@
 """Many callers in one process, for a server that is measured in another: `python -m bench.media_callers URL CALLS SECONDS` prints
-`connected` once all calls are up, and after that time one line of JSON: how late packets came. A packet's lateness is its time
-of arrival against its RTP timestamp, relative to the earliest packet of its call."""
+`connected` once all calls are up, and after that time one line of JSON: how late packets came."""
 
 from __future__ import annotations
 
@@ -14,43 +13,10 @@ from numpy.typing import NDArray
 
 from bench.media_server import speech
 from voiceagent.client.caller import Caller
-from voiceagent.media.rtp import RtpPacket
+from voiceagent.client.packet_times import PacketTimes
 
-RTP_TICKS_PER_MS = 48
 SETTLE_S = 2.0
 SPEECH_GAP_S = 3.0
-
-
-class PacketTimes:
-    """One call's packets."""
-
-    def __init__(self) -> None:
-        self._offsets_ms: list[float] = []
-        self._sequences: set[int] = set()
-        self._first: tuple[int, int] | None = None
-
-    def add(self, packet: RtpPacket, arrival_ms: float) -> None:
-        """A packet arrived."""
-        if self._first is None:
-            self._first = packet.sequence_number, packet.timestamp
-        self._sequences.add((packet.sequence_number - self._first[0] + 2**15) % 2**16 - 2**15)
-        ahead = (packet.timestamp - self._first[1] + 2**31) % 2**32 - 2**31
-        self._offsets_ms.append(arrival_ms - ahead / RTP_TICKS_PER_MS)
-
-    def forget(self) -> None:
-        """Measure from now on."""
-        self._offsets_ms.clear()
-        self._sequences.clear()
-
-    @property
-    def missing(self) -> int:
-        """Packets that never came."""
-        return max(self._sequences) - min(self._sequences) + 1 - len(self._sequences) if self._sequences else 0
-
-    def lateness_ms(self) -> list[float]:
-        """The lateness of each packet."""
-        earliest_ms = min(self._offsets_ms, default=0.0)
-        return [offset_ms - earliest_ms for offset_ms in self._offsets_ms]
 
 
 async def _speak(caller: Caller, said: NDArray[np.int16]) -> None:

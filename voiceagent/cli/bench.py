@@ -1,4 +1,5 @@
-"""`voiceagent bench`: measurements that need no caller. `simulate` shows what the turn engine decides in many generated calls."""
+"""`voiceagent bench`: measurements. `simulate` shows what the turn engine decides in many generated calls, `load` how many calls
+a server carries."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from voiceagent.call.rules import rules_of
+from voiceagent.cli.load import load
 from voiceagent.resources import demo_agent_file
 from voiceagent.settings.agent import load_agent
 from voiceagent.simulation.run import simulate as run_simulation
@@ -23,7 +25,10 @@ from voiceagent.tools.toolset import ToolSet
 
 @click.group()
 def bench() -> None:
-    """Measure what needs no caller."""
+    """Measure what the turn engine decides, and how many calls a server carries."""
+
+
+bench.add_command(load)
 
 
 @bench.command(

@@ -1,4 +1,5 @@
-"""`voiceagent plan`: the number of calls that a language model and a GPU carry, and its limit."""
+"""`voiceagent plan`: the number of calls that a language model and a GPU carry, and its limit; or, from a load test, the machines
+for any number of calls."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from voiceagent.capacity.load_result import read_load
 from voiceagent.capacity.plan import (
     SPEECH_COSTS,
     Accelerator,
@@ -22,6 +24,8 @@ from voiceagent.capacity.plan import (
 )
 from voiceagent.capacity.plan import plan as make_plan
 from voiceagent.capacity.shape import WEIGHT_BITS, FoundModel, find_model, known_models
+from voiceagent.cli.fleet import DEFAULT_CALLS, MOST_CALLS, plan_fleet
+from voiceagent.cli.load import Numbers
 from voiceagent.cli.tables import plain_table, show
 from voiceagent.latency.budgets import load_budgets
 from voiceagent.models.registry import Profile, registry
@@ -39,6 +43,9 @@ Examples:
   voiceagent plan --model qwen3-8b --gpu l40s
   voiceagent plan --model llama-3.3-70b --weights fp8 --gpu h100 --gpus 2 --context 16384
   voiceagent plan --model ./my-model --memory-gb 48 --bandwidth-gbs 900 --tflops 200
+  voiceagent plan --measured load.json                          what `bench load --format json` measured
+  voiceagent plan --measured load.json --calls 500 --cores 16 --price 0.40
+  voiceagent plan --measured load.json --arrivals monday.txt    a line a call: its second
 
 Models: {", ".join(known_models())};
 or a folder with a config.json in Hugging Face format.
@@ -46,9 +53,17 @@ or a folder with a config.json in Hugging Face format.
 GPUs: {", ".join(accelerators())}.
 
 What weights and tokens take is exact; how fast they are read is an estimate, from data sheets and from what calls do on
-average: measure before you rely on it. Exit code 1 when not even one call fits."""
+average: measure before you rely on it. --measured simulates one machine as a network of queues instead, from the turns of a
+load test. Exit code 1 when not even one call fits."""
 )
-@click.option("--model", required=True, help="A well-known model, one of the registry, or a folder with a config.json.")
+@click.option("--measured", type=click.Path(path_type=Path), help="Simulate from this result of `bench load --format json`.")
+@click.option("--calls", type=Numbers(MOST_CALLS), help="With --measured: calls at a time. Default: 10 to 100,000.")
+@click.option("--arrivals", type=click.Path(path_type=Path), help="With --measured: seconds at which calls come, one a line.")
+@click.option("--call-s", default=180.0, show_default=True, type=POSITIVE, help="With --measured: a call's mean length.")
+@click.option("--price", type=POSITIVE, help="With --measured: what a machine costs an hour.")
+@click.option("--with-callers", is_flag=True, help="With --measured: the callers' work counts, too, if it ran there.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="With --measured: of the simulation.")
+@click.option("--model", default="", help="A well-known model, one of the registry, or a folder with a config.json.")
 @click.option("--gpu", default="", help="A GPU of the table; the next three options override its figures.")
 @click.option("--memory-gb", type=POSITIVE, help="Its memory, in 10⁹ bytes.")
 @click.option("--bandwidth-gbs", type=POSITIVE, help="Its memory's bandwidth, in 10⁹ bytes a second.")
@@ -71,6 +86,13 @@ average: measure before you rely on it. Exit code 1 when not even one call fits.
 @click.option("--reply-tokens", default=60, show_default=True, type=click.IntRange(1, 100_000), help="A turn's answer.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(
+    measured: Path | None,
+    calls: tuple[int, ...] | None,
+    arrivals: Path | None,
+    call_s: float,
+    price: float | None,
+    with_callers: bool,
+    seed: int,
     model: str,
     gpu: str,
     memory_gb: float | None,
@@ -92,7 +114,22 @@ def plan(
     reply_tokens: int,
     as_json: bool,
 ) -> int:
-    """Show how many calls fit a model on a GPU within the latency budget, and what limits them."""
+    """Show how many calls fit a model on a GPU within the latency budget, and what limits them; or, from a load test, the
+    machines for any number of calls."""
+    if bool(model) is (measured is not None):
+        raise click.UsageError("give --model, or --measured with the result of `voiceagent bench load --format json`")
+    if measured is not None:
+        return plan_fleet(
+            read_load(measured),
+            calls or DEFAULT_CALLS,
+            arrivals,
+            cores=cores,
+            call_s=call_s,
+            price=price,
+            with_callers=with_callers,
+            seed=seed,
+            as_json=as_json,
+        )
     chosen = find_profile(profile)
     budget = load_budgets(budgets or default_budgets_file()).of(profile)
     found = find_model(model, _registry_folder(model), weights or "")

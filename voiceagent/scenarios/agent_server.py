@@ -22,9 +22,10 @@ OURS = ("VOICEAGENT_KEYS", "VOICEAGENT_OPERATOR_KEYS", "VOICEAGENT_MONITOR_KEYS"
 
 
 @contextmanager
-def served(agent: Path | None, profile: str) -> Iterator[str]:
-    """The server's URL, while it runs; of the demo agent where none is named. Raises ConfigError if it does not start."""
-    options = [*(["--config", str(agent)] if agent else []), *(["--profile", profile] if profile else [])]
+def served(agent: Path | None, profile: str, *more: str) -> Iterator[str]:
+    """The server's URL, while it runs; of the demo agent where none is named. `more` are further options of `serve`. Raises
+    ConfigError if it does not start."""
+    options = [*more, *(["--config", str(agent)] if agent else []), *(["--profile", profile] if profile else [])]
     with tempfile.TemporaryDirectory(prefix="voiceagent-eval-") as data:
         environment = {name: value for name, value in os.environ.items() if name not in OURS}
         environment |= {"VOICEAGENT_DATA": data, "PYTHONUNBUFFERED": "1"}

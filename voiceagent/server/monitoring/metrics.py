@@ -16,6 +16,7 @@ from voiceagent.llm.engine import LlmEngine
 from voiceagent.server.access.client_secrets import ClientSecrets
 from voiceagent.server.calls.budget_actions import BudgetActions
 from voiceagent.server.monitoring.engine_health import NAMES, EngineHealth
+from voiceagent.server.monitoring.processor_time import cores, processor_seconds
 from voiceagent.store.writer import Losses
 from voiceagent.stt.engine import SttEngine
 from voiceagent.turn_judges.judge import TurnJudge
@@ -242,6 +243,9 @@ class Metrics(Collector):
         yield _by("voiceagent_client_secrets_refused_total", "Refused client secrets, by why.", "reason", secrets.refused)
         yield GaugeMetricFamily("voiceagent_monitors", "Monitors that follow calls.", self.monitors)
         yield GaugeMetricFamily("voiceagent_tasks", "Tasks of the event loop.", self.tasks)
+        yield GaugeMetricFamily("voiceagent_cores", "Cores that the server may use.", cores())
+        spent = processor_seconds()
+        yield _by("voiceagent_cpu_seconds_total", "Processor time of the server's threads.", "thread", spent)
         yield GaugeMetricFamily("voiceagent_pressure", "From 1 on, no more calls are taken.", self.pressure)
         yield GaugeMetricFamily("voiceagent_connections", "Connections of HTTP clients that are open.", self.connections)
         yield CounterMetricFamily("voiceagent_log_lines_left_out_total", "Lines of a kind too many.", self.log_lines_left_out)
@@ -288,7 +292,7 @@ class Metrics(Collector):
         return {queue: count for queue, count in full.items() if count}
 
 
-def _by(name: str, about: str, label: str, values: Mapping[str, int]) -> CounterMetricFamily:
+def _by(name: str, about: str, label: str, values: Mapping[str, float]) -> CounterMetricFamily:
     family = CounterMetricFamily(name, about, labels=[label])
     for value, count in sorted(values.items()):
         family.add_metric([value], count)

@@ -1,6 +1,6 @@
 import pytest
 
-from bench.media_callers import PacketTimes
+from voiceagent.client.packet_times import PacketTimes
 from voiceagent.media.rtp import RtpPacket
 
 
