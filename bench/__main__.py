@@ -35,6 +35,7 @@ ON_REQUEST = (
     "held_out",
     "monitors",
     "noise",
+    "opening_words",
     "peers",
     "people",
     "people_recogniser",

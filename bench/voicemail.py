@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bench.answering.greetings import Greeting, greetings, spoken_openings
-from bench.answering.openings import KINDS, Kind, Told, openings, share, taken_for, told
-from bench.harness import Figure, at_least, at_most, plain
+from bench.answering.openings import Kind, Told, taken_for
+from bench.harness import Figure, at_least, at_most
+from bench.opening_words import shares
 from voiceagent.latency.budgets import percentile
 from voiceagent.models.registry import resolve
 from voiceagent.stt.whisper import WhisperEngine, create
@@ -28,12 +29,7 @@ behind them nothing, pink or brown noise, or babble, 18 dB below; levels −18 t
 none for one machine in eight. A person says their words once or twice and waits. A synthetic voice is no recording of a machine:
 the figures say that the parts work together, not what share of real machines is found.
 
-*openings*: 630 ways to take a call, written in four languages before anything was chosen on them, half of each kind kept back.
-Each is said word by word, one in 340 ms, and its words are known at once. No sound is heard, so a machine is told by its words
-and its length alone, where no beep is named. The openings and the lists of words were written by the same hand. No native
-speaker has reviewed them. After a first look at the shares of those kept back, not at which they were, 60 more people were
-added to the tuning, and words that people say, too, lost weight. *spoken*: the English ones kept back, in en_US-joe-medium, as
-calls are heard below.
+*openings, spoken*: the English openings of `bench opening_words` that were kept back, in en_US-joe-medium, heard in the same way.
 
 - *told*: machines taken for machines and people not taken for machines, when 5 s after the last word are over.
 - *delayed*: how much later a person is heard by the agent than without the detector. Nothing waits for it, so that is the time
@@ -68,10 +64,9 @@ class Heard:
 async def measure(options: argparse.Namespace) -> Iterable[Figure]:
     """All figures: about ten minutes of an idle core."""
     engine = create(resolve(MODEL), {"device": "cpu", "compute_type": "int8", "cpu_threads": 1})
-    figures = [figure for part in ("tuning", "held_out") for figure in opening_rows(part)]
     try:
         spoken = [Told(opening, (await hear(engine, call)).kind) for opening, call in await spoken_openings()]
-        figures += shares("openings, spoken", spoken)
+        figures = list(shares("openings, spoken", spoken))
         for part in ("tuning", "held_out"):
             heard = [await hear(engine, greeting) for greeting in await greetings(part)]
             figures += rows(part.replace("_", " "), heard)
@@ -118,29 +113,6 @@ async def hear(engine: WhisperEngine, greeting: Greeting) -> Heard:
             heard.records_ms = now_ms
     heard.verdict, heard.reason, heard.kind = machine.verdict, machine.reason, taken_for(machine)
     return heard
-
-
-def opening_rows(part: str) -> Iterator[Figure]:
-    """Yields the shares of the written openings of a part, by their words alone, and of machines with their beeps."""
-    name, written = f"openings, {part.replace('_', ' ')}", openings(part)
-    yield from shares(name, [told(one) for one in written])
-    beeping = [told(one, beeps=True) for one in written if one.kind == "machine"]
-    yield plain(f"{name}: machines told, with a beep", share(beeping, "machine", "machine"), "%")
-
-
-def shares(name: str, all_told: Sequence[Told]) -> Iterator[Figure]:
-    """Yields the share of each kind that was told, and of people who were not, by language."""
-    codes = sorted({one.opening.language for one in all_told})
-    for code in ("", *(codes if len(codes) > 1 else ())):
-        of, mine = f", {code}" if code else "", [one for one in all_told if code in ("", one.opening.language)]
-        for kind in KINDS:
-            yield Figure(f"{name}: written as {kind}{of}", sum(one.opening.kind == kind for one in mine), "", "", True)
-        yield plain(f"{name}: machines told{of}", share(mine, "machine", "machine"), "%")
-        yield plain(f"{name}: services told{of}", share(mine, "screening", "screening"), "%")
-        wrong = {"machines": share(mine, "person", "machine"), "services": share(mine, "person", "screening")}
-        for what, percent in wrong.items():
-            title = f"{name}: people taken for {what}{of}"
-            yield plain(title, percent, "%") if code else at_most(title, percent, 1, "%")
 
 
 def rows(name: str, heard: Sequence[Heard]) -> Iterator[Figure]:

@@ -17,7 +17,7 @@ from voiceagent.turn_taking.languages import language
 
 Kind = Literal["person", "machine", "screening"]
 KINDS: tuple[Kind, ...] = ("person", "machine", "screening")
-FILES = {"tuning": "openings.yaml", "held_out": "openings_held_out.yaml", "unseen": "openings_unseen.yaml"}
+FILES = {"tuning": "openings.yaml", "held_out": "openings_held_out.yaml"}
 WORD_FRAMES, BEFORE_BEEP_FRAMES, WAITS_FRAMES = 17, 30, 60
 """Frames of 20 ms that a word takes, that a machine is silent before its beep, and that somebody waits who has said all."""
 SPEECH, SILENCE = np.ones(320, np.int16), np.zeros(320, np.int16)

@@ -95,6 +95,22 @@ def test_a_misheard_word_still_tells_and_a_short_one_does_not() -> None:
     assert other.verdict is MachineVerdict.UNDECIDED
 
 
+@pytest.mark.parametrize(
+    ("words", "verdict"),
+    [
+        ("after the long and low tone", "machine"),
+        ("after the tone", "machine"),
+        ("after the one that sounds like a tone", "undecided"),
+        ("after the", "undecided"),
+    ],
+)
+def test_a_few_words_may_stand_in_the_gap_of_a_phrase(words: str, verdict: str) -> None:
+    detector = machine()
+    speak(detector, 1.0)
+    detector.says(1, words)
+    assert detector.verdict.value == verdict
+
+
 @pytest.mark.parametrize(("more", "verdict"), [("we are very sorry", "undecided"), ("our office is closed", "machine")])
 def test_what_people_say_too_tells_a_machine_only_after_a_longer_stretch_and_if_it_is_said_twice(more: str, verdict: str) -> None:
     detector = machine()

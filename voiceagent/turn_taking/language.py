@@ -13,7 +13,8 @@ from voiceagent.turn_taking.person_request import PersonWords
 
 @dataclass(frozen=True, slots=True)
 class PhoneWords:
-    """The telephone's words in one language. Phrases are as `language.phrase_set` makes them."""
+    """The telephone's words in one language. Phrases are as `language.phrase_set` makes them. Those that tell a machine, a
+    service or a person may have gaps, except `holds`."""
 
     machine: frozenset[tuple[str, ...]] = frozenset()
     """Words in a row that machines say, and a person who answers only when they ask, offer something or speak of another one."""
@@ -141,9 +142,17 @@ def written_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+GAP = "*"
+"""Stands in a phrase for a few words, or none, where that is said of its list."""
+
+
 def phrase_set(text: str) -> frozenset[tuple[str, ...]]:
-    """Phrases of a language's file, separated by bars, each as `bare_words` writes it."""
-    return frozenset(tuple(bare_words(phrase)) for phrase in text.split("|") if phrase.strip())
+    """Phrases of a language's file, separated by bars, each as `bare_words` writes it, and gaps."""
+    return frozenset(
+        tuple(word for part in phrase.split() for word in ([GAP] if part == GAP else bare_words(part)))
+        for phrase in text.split("|")
+        if phrase.strip()
+    )
 
 
 def has_phrase(words: list[str], phrases: frozenset[tuple[str, ...]]) -> bool:

@@ -7,7 +7,7 @@ a message is left after the beep. Everything but `Screening` and its leg is pure
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
@@ -25,7 +25,7 @@ from voiceagent.conversation.actions import Action, ReplyEnded, ReplyStarted
 from voiceagent.media.leg import InboundFrame, Leg, LegWrapper
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.telephone.features.phone_feature import PhoneFeature
-from voiceagent.turn_taking.language import PhoneWords, bare_words, has_phrase, without_phrases
+from voiceagent.turn_taking.language import GAP, PhoneWords, bare_words, has_phrase, without_phrases
 from voiceagent.turn_taking.languages import language
 
 log = logging.getLogger(__name__)
@@ -99,6 +99,10 @@ class GreetingWords:
         return has_phrase(heard, self._long_holds) or not without_phrases(heard, self._holds)[0]
 
 
+MOST_BETWEEN = 3
+"""The most words in a gap of a phrase."""
+
+
 class GreetingPhrases:
     """Phrases to look for among words that may be misheard."""
 
@@ -120,11 +124,23 @@ class GreetingPhrases:
         ends: dict[str, int] = {}
         for start, words in enumerate(taken_for):
             for phrase, kind in (found for first in words for found in self._by_first.get(first, ())):
-                end = start + len(phrase)
-                if end <= len(taken_for) and all(word in taken_for[start + at] for at, word in enumerate(phrase)):
+                if end := _end(phrase, taken_for, start):
                     counts[kind] = counts.get(kind, 0) + (start >= ends.get(kind, 0))
                     ends[kind] = max(end, ends.get(kind, 0))
         return counts
+
+
+def _end(phrase: Sequence[str], taken_for: Sequence[Collection[str]], start: int) -> int:
+    """The end of a phrase that begins there; 0 if it does not. A gap in it is as short as may be."""
+    at = start
+    for place, word in enumerate(phrase):
+        if word == GAP:
+            rest = range(at, min(at + MOST_BETWEEN, len(taken_for)) + 1)
+            return next((end for begin in rest if (end := _end(phrase[place + 1 :], taken_for, begin))), 0)
+        if at >= len(taken_for) or word not in taken_for[at]:
+            return 0
+        at += 1
+    return at
 
 
 def _without_a_letter(word: str) -> Iterator[str]:

@@ -194,28 +194,37 @@ SPANISH = Language(
         machine=phrase_set(
             "después de la señal|después del tono|después del pitido|después de oír la señal|tras la señal|"
             "tras el tono|al oír la señal|al escuchar el tono|deje un mensaje|deje su mensaje|deja un mensaje|"
-            "deja tu mensaje|dejar un mensaje|dejar su mensaje|déjame un mensaje|déjanos un mensaje|"
-            "deje su nombre|buzón de voz|grabe su mensaje|devolveremos la llamada|apagado o fuera de cobertura|"
-            "fuera de cobertura|deje sus datos|deje su número|deje su recado|deje un recado|deja un recado|"
-            "deje aquí su|ya sabes lo que|escríbame un correo|mándame un mensaje|de viaje hasta|"
-            "déjanos tu mensaje|llamada puede ser grabada"
+            "deja tu mensaje|dejar un mensaje|dejar su mensaje|déjame un mensaje|déjanos un mensaje|deje su nombre|"
+            "buzón de voz|grabe su mensaje|devolveremos la llamada|apagado o fuera de cobertura|fuera de cobertura|"
+            "deje sus datos|deje su número|deje su recado|deje un recado|deja un recado|deje aquí su|ya sabes lo que|"
+            "escríbame un correo|mándame un mensaje|de viaje hasta|déjanos tu mensaje|llamada puede ser grabada|"
+            "deje * mensaje|deje * recado|deje * nombre|deje * datos|deja * mensaje|deja * recado|dejar * mensaje|"
+            "grabe * mensaje|graba * mensaje|déjame * mensaje|déjanos * mensaje|número al que|ya no está en servicio|"
+            "líneas están * ocupadas|operador disponible|cola de espera|memoria * llena|introduzca|su llamada no|"
+            "completar su llamada|este servicio no|pulse * uno|pulse * dos|para * pulse|para * marque|pocas palabras"
         ),
         absent=phrase_set(
             "no está disponible|no estoy disponible|no puedo atender|no podemos atender|no puedo contestar|"
             "no puedo ponerme|no estoy en casa|ha llamado a|has llamado a|en este momento no|fuera del horario|"
             "horario de atención|le llamaré|te llamaré|pulse|inténtelo más tarde|devolveré la llamada|buzón|"
-            "ahora no puedo atenderte|no puedo atender su llamada|no podemos atender su llamada|"
-            "no puedo atenderte|nuestro horario|fuera de horario|no podemos tomar su llamada|puede ser grabada|"
-            "se ha comunicado con|sobrecarga en la red|si es urgente|contestador"
+            "ahora no puedo atenderte|no puedo atender su llamada|no podemos atender su llamada|no puedo atenderte|"
+            "nuestro horario|fuera de horario|no podemos tomar su llamada|puede ser grabada|se ha comunicado con|"
+            "sobrecarga en la red|si es urgente|contestador|nuestras oficinas están cerradas|deje * número|"
+            "deje * teléfono|gracias por llamar|gracias por su llamada|bienvenido|bienvenida|bienvenidos|el horario|"
+            "de lunes a|oficinas están * cerradas|estamos * cerrados|consultorio cerrado|atendemos|"
+            "en caso de urgencia|estoy de viaje|estoy * vacaciones|estoy de baja|no puedo * atender|"
+            "no podemos * atender|no puedo hablar|nadie puede|te llamo|escríbeme|diríjase|buzón de|nueva dirección|"
+            "número ha cambiado|nuevo número|recibirá un aviso|no escucho los mensajes|buzón * lleno"
         ),
         sure=phrase_set(
             "después de la señal|después del tono|después del pitido|después de oír la señal|tras la señal|"
             "tras el tono|al oír la señal|al escuchar el tono|buzón de voz de|buzón de voz del|este es el buzón|"
-            "contestador automático|contestador de|grabe su mensaje|graba tu mensaje|"
-            "apagado o fuera de cobertura|fuera de cobertura|el número marcado|el teléfono al que llama|"
-            "número que ha marcado|todos nuestros agentes|manténgase a la espera|llamada es muy importante|"
-            "pulse uno|pulse dos|pulse 1|pulse 2|marque uno|marque dos|marque 1|marque 2|en breve le atenderemos|"
-            "nuestras oficinas están cerradas|no admite más mensajes|transferida al buzón|sobrecarga en la red"
+            "contestador automático|contestador de|grabe su mensaje|graba tu mensaje|apagado o fuera de cobertura|"
+            "fuera de cobertura|el número marcado|el teléfono al que llama|número que ha marcado|"
+            "todos nuestros agentes|manténgase a la espera|llamada es muy importante|pulse uno|pulse dos|pulse 1|"
+            "pulse 2|marque uno|marque dos|marque 1|marque 2|en breve le atenderemos|no admite más mensajes|"
+            "transferida al buzón|sobrecarga en la red|después de * señal|después del * tono|tras * señal|tras * tono|"
+            "al oír * señal|al oír * tono|espere * señal|espere * tono"
         ),
         acts=phrase_set(
             "puedo tomar|puedo tomarle|le tomo|puedo apuntar|puedo anotar|lo apunto|lo anoto|puedo decirle|"
@@ -233,17 +242,18 @@ SPANISH = Language(
         ),
         another=word_set("él ella reunido reunida"),
         screens=phrase_set(
-            "motivo de su llamada|motivo de tu llamada|motivo de la llamada|motivo de la consulta|"
-            "razón de su llamada|razón de tu llamada|razón de la llamada|razón por la que|"
-            "propósito de la llamada|propósito de su llamada|asunto de la llamada|por qué llama|por qué llamas|"
-            "para qué llamas|para qué llama|por qué motivo llama|diga su nombre|di tu nombre|dime tu nombre|"
-            "graba tu nombre|grabas tu nombre|grabe su nombre|indique su nombre|indique quién llama|"
-            "diga quién es|quién eres y|necesito su nombre|identifíquese|anúnciese|preséntese|"
-            "su nombre y empresa|su nombre y el motivo|tu nombre y el motivo|filtro de llamadas|"
+            "motivo de su llamada|motivo de tu llamada|motivo de la llamada|motivo de la consulta|razón de su llamada|"
+            "razón de tu llamada|razón de la llamada|razón por la que|propósito de la llamada|propósito de su llamada|"
+            "asunto de la llamada|por qué llama|por qué llamas|para qué llamas|para qué llama|por qué motivo llama|"
+            "diga su nombre|di tu nombre|dime tu nombre|graba tu nombre|grabas tu nombre|grabe su nombre|"
+            "indique su nombre|indique quién llama|diga quién es|quién eres y|necesito su nombre|identifíquese|"
+            "anúnciese|preséntese|su nombre y empresa|su nombre y el motivo|tu nombre y el motivo|filtro de llamadas|"
             "filtrado de llamadas|servicio de filtrado|servicio de identificación|llamada está siendo filtrada|"
             "asistente virtual|asistente digital|asistente automático|asistente está atendiendo|"
             "anunciaremos su llamada|llamada será anunciada|no admite llamadas anónimas|no es un robot|"
-            "copia de esta conversación"
+            "copia de esta conversación|asistente está filtrando|asistente de inteligencia|inteligencia artificial|"
+            "filtrando esta llamada|los desconocidos|deben presentarse|su nombre se le|nombre y apellidos|"
+            "cómo te llamas y|quién llama y|con qué motivo|identificación de llamada|diga * nombre"
         ),
         callers=phrase_set("nombre|quién llama|quién es|quién eres|cómo te llamas"),
         reasons=phrase_set(

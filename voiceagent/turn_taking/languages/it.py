@@ -173,25 +173,28 @@ ITALIAN = Language(
         machine=phrase_set(
             "dopo il segnale|dopo il segnale acustico|dopo il bip|dopo il tono|lasciate un messaggio|"
             "lasci un messaggio|lascia un messaggio|lasciare un messaggio|lasciate il vostro messaggio|"
-            "lasciami un messaggio|lasciate il vostro nome|lasci il suo nome|segreteria telefonica|"
-            "casella vocale|vi richiameremo|sarete richiamati|il cliente da lei chiamato|"
-            "l'utente da lei chiamato|non è al momento raggiungibile|lasciate un recapito|lasci un recapito|"
-            "lasci il suo messaggio|lascia il tuo messaggio|potete lasciare|parlate dopo|parla dopo|"
-            "lasciate un breve"
+            "lasciami un messaggio|lasciate il vostro nome|lasci il suo nome|segreteria telefonica|casella vocale|"
+            "sarete richiamati|il cliente da lei chiamato|l'utente da lei chiamato|non è al momento raggiungibile|"
+            "lasciate un recapito|lasci un recapito|lasci il suo messaggio|lascia il tuo messaggio|potete lasciare|"
+            "parlate dopo|parla dopo|lasciate un breve|lasciate * messaggio|lasci * messaggio|lascia * messaggio|"
+            "lasciare * messaggio|lasciate * nome|lasci * nome|linee sono * occupate|la sua chiamata non|per * prema|"
+            "registri * messaggio"
         ),
         absent=phrase_set(
-            "non è disponibile|non sono disponibile|non posso rispondere|non possiamo rispondere|"
-            "non siamo in casa|non sono in casa|in questo momento non|risponde il numero|avete chiamato|"
-            "orari di apertura|uffici sono chiusi|irraggiungibile|ti richiamo|la richiamerò|vi richiamerò|"
-            "richiamare più tardi|premere|prema|segreteria|messaggio vocale"
+            "non è disponibile|non sono disponibile|non posso rispondere|non possiamo rispondere|non siamo in casa|"
+            "non sono in casa|in questo momento non|risponde il numero|avete chiamato|orari di apertura|"
+            "uffici sono chiusi|irraggiungibile|ti richiamo|la richiamerò|vi richiamerò|richiamare più tardi|premere|"
+            "prema|segreteria|messaggio vocale|grazie per aver chiamato|benvenuti|benvenuto|siamo * chiusi|"
+            "uffici sono * chiusi|studio è * chiuso|i nostri orari|dal lunedì al|in caso di emergenza|sono in ferie|"
+            "richiamerò|mi scriva|scrivimi|non posso * rispondere|casella * piena"
         ),
         sure=phrase_set(
             "dopo il segnale|dopo il segnale acustico|dopo il bip|dopo il tono|segreteria telefonica di|"
-            "segreteria telefonica della|segreteria del numero|il cliente da lei chiamato|"
-            "l'utente da lei chiamato|il numero da lei chiamato|non è al momento raggiungibile|"
-            "registri il suo messaggio|registrate il vostro messaggio|uffici sono chiusi|sarete richiamati|"
-            "tutti i nostri operatori|chiamata è importante per noi|prema uno|prema due|prema 1|prema 2|"
-            "numero selezionato"
+            "segreteria telefonica della|segreteria del numero|il cliente da lei chiamato|l'utente da lei chiamato|"
+            "il numero da lei chiamato|non è al momento raggiungibile|registri il suo messaggio|"
+            "registrate il vostro messaggio|sarete richiamati|tutti i nostri operatori|chiamata è importante per noi|"
+            "prema uno|prema due|prema 1|prema 2|numero selezionato|dopo il * segnale|dopo il * bip|dopo il * tono|"
+            "attenda il segnale|attenda il tono|persona che state"
         ),
         acts=phrase_set(
             "posso prendere|prendo nota|posso annotare|posso lasciare detto|posso riferire|riferisco io|gli dico|"

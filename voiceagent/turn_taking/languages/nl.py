@@ -171,24 +171,28 @@ DUTCH = Language(
     phone=PhoneWords(
         machine=phrase_set(
             "na de toon|na de piep|na de pieptoon|na het signaal|na de biep|spreek een bericht in|"
-            "spreek uw bericht in|spreek je bericht in|een bericht in|laat een bericht achter|"
-            "laat uw bericht achter|laat je bericht achter|bericht achter|bericht inspreken|bericht achterlaten|"
-            "laat uw naam|antwoordapparaat|de persoon die u belt|laat een boodschap achter|laat je naam|"
-            "laat uw nummer|spreek uw boodschap in|boodschap inspreken|na de toon inspreken|spreek na de|"
-            "spreek in na"
+            "spreek uw bericht in|spreek je bericht in|een bericht in|laat een bericht achter|laat uw bericht achter|"
+            "laat je bericht achter|bericht achter|bericht inspreken|bericht achterlaten|laat uw naam|"
+            "antwoordapparaat|de persoon die u belt|laat een boodschap achter|laat je naam|laat uw nummer|"
+            "spreek uw boodschap in|boodschap inspreken|na de toon inspreken|spreek na de|spreek in na|laat * bericht|"
+            "laat uw * naam|laat uw * nummer|laat je * naam|spreek * bericht in|spreek iets in|bericht * inspreken|"
+            "lijnen zijn * bezet|wachtrij|uw gesprek kan|nummer is niet|nummer is gewijzigd|kies * voor|voor * toets"
         ),
         absent=phrase_set(
             "niet beschikbaar|niet bereikbaar|niet aanwezig|niet thuis|niet opnemen|kan de telefoon niet|"
             "niet te woord staan|kantoor is gesloten|openingstijden|u bent verbonden met de|dit is de mailbox|"
             "bel u terug|bel je terug|bellen u terug|bel ik u|teruggebeld|toets|probeer het later|voicemail|"
-            "is niet bereikbaar probeer|kan de telefoon niet opnemen|kunnen de telefoon niet"
+            "is niet bereikbaar probeer|kan de telefoon niet opnemen|kunnen de telefoon niet|bedankt voor het bellen|"
+            "welkom bij|wij zijn * gesloten|we zijn * gesloten|praktijk is * gesloten|onze openingstijden|"
+            "van maandag tot|in noodgevallen|bij spoed|ben met vakantie|bel * terug|bellen * terug|ben er * niet|"
+            "zijn er * niet|kan * niet opnemen|u bent verbonden|mailbox * vol"
         ),
         sure=phrase_set(
             "na de toon|na de piep|na de pieptoon|na het signaal|na de biep|na de bliep|antwoordapparaat van|"
             "voicemail van|de mailbox van|de persoon die u belt|het nummer dat u|spreek een bericht in|"
-            "spreek uw bericht in|spreek je bericht in|kunnen u nu niet te woord|kantoor is gesloten|"
-            "al onze medewerkers|gesprek is belangrijk voor ons|toets een|toets twee|toets 1|toets 2|"
-            "is niet in gebruik"
+            "spreek uw bericht in|spreek je bericht in|kunnen u nu niet te woord|al onze medewerkers|"
+            "gesprek is belangrijk voor ons|toets een|toets twee|toets 1|toets 2|is niet in gebruik|na de * toon|"
+            "na de * piep|na de * pieptoon|na het * signaal|wacht op de piep|wacht op de toon"
         ),
         acts=phrase_set(
             "kan ik een boodschap|kan ik iets doorgeven|kan ik iets aannemen|kan ik u helpen|kan ik je helpen|"

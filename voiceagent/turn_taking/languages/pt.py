@@ -184,23 +184,28 @@ PORTUGUESE = Language(
             "após o sinal|depois do sinal|após o bip|depois do bip|depois do toque|após o tom|deixe uma mensagem|"
             "deixe a sua mensagem|deixe sua mensagem|deixe o seu recado|deixe seu recado|deixe um recado|"
             "deixe o seu nome|deixe seu nome|deixar uma mensagem|deixar recado|caixa de mensagens|correio de voz|"
-            "secretária eletrônica|atendedor|retornaremos|está desligado|fora da área|grave a sua mensagem|"
-            "grave sua mensagem|deixe um recado após|deixar seu recado|deixe seu telefone|deixe o seu telefone|"
-            "deixe os seus dados|entraremos em contato"
+            "secretária eletrônica|atendedor|está desligado|fora da área|grave a sua mensagem|grave sua mensagem|"
+            "deixe um recado após|deixar seu recado|deixe seu telefone|deixe o seu telefone|deixe os seus dados|"
+            "entraremos em contato|deixe * mensagem|deixe * recado|deixe * nome|deixar * mensagem|deixar * recado|"
+            "grave * mensagem|linhas estão * ocupadas|sua chamada não|sua ligação não|para * digite|para * pressione|"
+            "fila de espera"
         ),
         absent=phrase_set(
             "não está disponível|não estou disponível|não posso atender|não podemos atender|não posso falar|"
-            "não estou em casa|neste momento não|no momento não|você ligou para|ligou para|"
-            "horário de atendimento|escritório está fechado|ligo de volta|ligarei de volta|retornarei|pressione|"
-            "digite|tente mais tarde|caixa postal|no momento não posso atender"
+            "não estou em casa|neste momento não|no momento não|você ligou para|ligou para|horário de atendimento|"
+            "escritório está fechado|ligo de volta|ligarei de volta|retornarei|pressione|digite|tente mais tarde|"
+            "caixa postal|no momento não posso atender|obrigado por ligar|obrigada por ligar|bemvindo|bemvinda|"
+            "estamos * fechados|escritório está * fechado|nosso horário|de segunda a|em caso de emergência|"
+            "em caso de urgência|estou de férias|não posso * atender|não podemos * atender|ligo * volta|caixa * cheia|"
+            "não estou|não estamos"
         ),
         sure=phrase_set(
             "após o sinal|depois do sinal|após o bip|depois do bip|depois do toque|após o tom|caixa postal de|"
             "caixa postal do|encaminhada para a caixa postal|correio de voz de|correio de voz do|"
             "secretária eletrônica|o número que marcou|o número para o qual|o número chamado|o assinante|"
-            "grave a sua mensagem|grave sua mensagem|está desligado ou|sujeita a cobrança|"
-            "todos os nossos atendentes|ligação é muito importante|digite um|digite dois|digite 1|digite 2|"
-            "não está em serviço"
+            "grave a sua mensagem|grave sua mensagem|está desligado ou|sujeita a cobrança|todos os nossos atendentes|"
+            "ligação é muito importante|digite um|digite dois|digite 1|digite 2|não está em serviço|após o * sinal|"
+            "depois do * sinal|após o * bip|após o * tom|aguarde o sinal|pessoa que você está"
         ),
         acts=phrase_set(
             "posso anotar|eu anoto|vou anotar|posso tomar nota|posso dar o recado|dou o recado|eu dou o recado|"
