@@ -4,6 +4,7 @@ from every line. A line a turn is logged at the default level, too."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import re
@@ -46,7 +47,7 @@ class Redacting(logging.Formatter):
 
 class JsonLines(Redacting):
     """Formats log records as one JSON object a line: `time` (ISO 8601, UTC), `level`, `logger`, `message`; `call` and `turn`
-    where the message begins with them; `exception` for a traceback."""
+    where the message begins with them, and the `trace_id` of that turn; `exception` for a traceback."""
 
     @override
     def format(self, record: logging.LogRecord) -> str:
@@ -55,10 +56,17 @@ class JsonLines(Redacting):
         found: dict[str, object] = {"time": at, "level": record.levelname, "logger": record.name, "message": message}
         if about := _OF_CALL.match(message):
             found["call"] = about["call"]
-            found |= {"turn": int(about["turn"])} if about["turn"] else {}
+            if about["turn"]:
+                turn = int(about["turn"])
+                found |= {"turn": turn, "trace_id": trace_id(about["call"], turn)}
         if record.exc_info:
             found["exception"] = redacted(self.formatException(record.exc_info))
         return json.dumps(found, ensure_ascii=False)
+
+
+def trace_id(call_id: str, turn: int) -> str:
+    """The id of a turn's trace by OpenTelemetry, so that log and trace are found by each other: 32 hexadecimal digits."""
+    return hashlib.blake2b(f"{call_id} {turn}".encode(), digest_size=16).hexdigest()
 
 
 FORMATS = {"text": Redacting, "json": JsonLines}

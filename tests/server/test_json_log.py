@@ -35,6 +35,7 @@ def line(message: str, *args: object, error: bool = False) -> dict[str, object]:
 def test_the_ids_of_call_and_turn_are_fields(message: str, ids: dict[str, object]) -> None:
     found = line(message)
     assert {name: found[name] for name in ("call", "turn") if name in found} == ids
+    assert ("trace_id" in found) == ("turn" in ids)
     assert (found["level"], found["logger"], found["message"]) == ("WARNING", "voiceagent.turns", message)
     assert str(found["time"]).endswith("+00:00")
 

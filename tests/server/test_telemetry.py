@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -81,24 +82,34 @@ async def test_a_turn_is_a_trace_and_its_stages_are_spans(collector: Collector, 
     demo = (DEMO / "agent.yaml").read_text().replace("tools.py", str(DEMO / "tools.py"))
     demo = demo.replace("endpointing.json", str(DEMO / "endpointing.json"))
     (tmp_path / "agent.yaml").write_text(f"{demo}\ntelemetry: {{otlp: '{collector.url}'}}\n")
-    with running_server(tmp_path, "--config", str(tmp_path / "agent.yaml"), "--profile", "embedded") as server:
+    options = ("--config", str(tmp_path / "agent.yaml"), "--profile", "embedded", "--log-format", "json")
+    with running_server(tmp_path, *options) as server:
         await call(server.url)
-    (turn,) = [span for span in collector.spans if span.name == "turn"]
+    (turn,) = [span for span in collector.spans if span.name.startswith("invoke_agent ")]
     told = attributes(turn)
-    assert told["gen_ai.operation.name"] == "chat"
+    assert told["gen_ai.operation.name"] == "invoke_agent"
     assert told["gen_ai.conversation.id"].startswith("rtc_")
     assert told["gen_ai.usage.input_tokens"] > 0
     assert told["voiceagent.status"] == "completed"
+    logged = [json.loads(line) for line in server.said() if '"turn"' in line]
+    ids = {"call": told["gen_ai.conversation.id"], "turn": 1, "trace_id": turn.trace_id.hex()}
+    assert [ids] == [{name: line[name] for name in ids} for line in logged]
     inside = [span for span in collector.spans if span.parent_span_id == turn.span_id]
     assert {span.trace_id for span in inside} == {turn.trace_id}
     names = [span.name for span in inside]
     assert "execute_tool get_time" in names
-    assert any(name.startswith("chat ") for name in names)
+    chats = [attributes(span) for span in inside if span.name.startswith("chat ")]
+    assert all(0 < found["gen_ai.response.time_to_first_chunk"] < 30 for found in chats)
+    assert chats
+    tools = [attributes(span) for span in inside if span.name == "execute_tool get_time"]
+    assert all(found["gen_ai.tool.call.id"] for found in tools)
     assert all(turn.start_time_unix_nano <= span.start_time_unix_nano for span in inside)
     assert all(span.end_time_unix_nano <= turn.end_time_unix_nano for span in inside)
     assert collector.resources[0]["service.name"] == "voiceagent"
     found = {metric.name for metric in collector.metrics}
-    assert {"gen_ai.client.token.usage", "gen_ai.server.time_to_first_token", "voiceagent.stage.duration"} <= found
+    assert {"gen_ai.client.token.usage", "gen_ai.client.operation.time_to_first_chunk", "voiceagent.stage.duration"} <= found
+    bounds = {metric.name: list(metric.histogram.data_points[0].explicit_bounds) for metric in collector.metrics}
+    assert bounds["voiceagent.stage.duration"][:3] == [0.01, 0.02, 0.04]
     assert b"Paris" not in collector.raw
 
 

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from voiceagent import __version__
 from voiceagent.call.observer import CallObserver
-from voiceagent.conversation.actions import Action, ToolEnded
+from voiceagent.conversation.actions import Action, Failure, ToolEnded
 from voiceagent.conversation.events import Event
 from voiceagent.errors import ConfigError
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.spans import Span, Stage, TurnReport
+from voiceagent.logs import trace_id
 
 if TYPE_CHECKING:
     from opentelemetry import trace
@@ -28,8 +29,12 @@ QUEUED, EXPORT_EVERY_MS, TIMEOUT_S = 2048, 5_000, 5
 MAX_TOOLS = 32
 NS = 1_000_000
 """Nanoseconds of a millisecond."""
-CHAT = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "voiceagent"}
+PROVIDER = {"gen_ai.provider.name": "voiceagent"}
+AGENT, CHAT = {"gen_ai.operation.name": "invoke_agent", **PROVIDER}, {"gen_ai.operation.name": "chat", **PROVIDER}
 TOOL = {"gen_ai.operation.name": "execute_tool"}
+TOKENS = [4**power for power in range(14)]
+SECONDS = [0.01 * 2**power for power in range(14)]
+"""Buckets of the conventions."""
 
 Attributes = Mapping[str, str | int | float | bool]
 
@@ -48,13 +53,25 @@ class Telemetry:
             from opentelemetry.sdk.resources import Resource
             from opentelemetry.sdk.trace import TracerProvider
             from opentelemetry.sdk.trace.export import BatchSpanProcessor
+            from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
         except ImportError as error:
             raise ConfigError(
                 "telemetry.otlp needs OpenTelemetry, which is not installed: pip install 'voiceagent[otel]'"
             ) from error
         logging.getLogger("opentelemetry").setLevel(logging.ERROR)
         resource = Resource({"service.name": "voiceagent", "service.version": __version__, "voiceagent.agent": service})
-        self._traces = TracerProvider(resource=resource)
+
+        class TurnIds(RandomIdGenerator):
+            """Gives a trace the id of its turn, set just before."""
+
+            trace = 0
+
+            def generate_trace_id(self) -> int:
+                return self.trace
+
+        self.ids = TurnIds()
+        self.agent = service
+        self._traces = TracerProvider(resource=resource, id_generator=self.ids)
         exporter = OTLPSpanExporter(endpoint=f"{otlp}/v1/traces", timeout=TIMEOUT_S)
         self._traces.add_span_processor(
             BatchSpanProcessor(exporter, max_queue_size=QUEUED, schedule_delay_millis=EXPORT_EVERY_MS)
@@ -65,9 +82,16 @@ class Telemetry:
         self._metrics = MeterProvider([reader], resource=resource)
         self.tracer: trace.Tracer = self._traces.get_tracer("voiceagent", __version__)
         meter = self._metrics.get_meter("voiceagent", __version__)
-        self.tokens = meter.create_histogram("gen_ai.client.token.usage", "{token}", "Tokens that a turn took.")
-        self.first_token = meter.create_histogram("gen_ai.server.time_to_first_token", "s", "Time to the first token.")
-        self.stages = meter.create_histogram("voiceagent.stage.duration", "s", "Time of a stage of a turn.")
+        self.tokens = meter.create_histogram(
+            "gen_ai.client.token.usage", "{token}", "Tokens that a turn took.", explicit_bucket_boundaries_advisory=TOKENS
+        )
+        self.first_chunk, self.stages = (
+            meter.create_histogram(name, "s", about, explicit_bucket_boundaries_advisory=SECONDS)
+            for name, about in (
+                ("gen_ai.client.operation.time_to_first_chunk", "Time to the language model's first token."),
+                ("voiceagent.stage.duration", "Time of a stage of a turn."),
+            )
+        )
 
     def of_call(self, call_id: str, model: str) -> CallTraces:
         """The observer of a call."""
@@ -90,13 +114,19 @@ class CallTraces(CallObserver):
         self._telemetry, self._call_id, self._model = telemetry, call_id, model
         self._zero_ms = time.time() * 1000.0
         """The call's zero, in Unix milliseconds."""
-        self._tools: list[str] = []
+        self._tools: list[ToolEnded] = []
         """Tools that have ended since the last turn, in order."""
+        self._failure = ""
+        """The last failure since then."""
 
     def stepped(self, event: Event, actions: tuple[Action, ...]) -> None:
-        """Note the clock, and which tools ran."""
+        """Note the clock, which tools ran, and what failed."""
         self._zero_ms = time.time() * 1000.0 - event.at_ms
-        self._tools += (action.name for action in actions if isinstance(action, ToolEnded) and len(self._tools) < MAX_TOOLS)
+        for action in actions:
+            if isinstance(action, ToolEnded) and len(self._tools) < MAX_TOOLS:
+                self._tools.append(action)
+            elif isinstance(action, Failure):
+                self._failure = action.code
 
     def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
         """Hand the turn over to be sent."""
@@ -106,7 +136,12 @@ class CallTraces(CallObserver):
         first_ms = min((span.start_ms for span in spans), default=0.0)
         last_ms = max((span.start_ms + span.duration_ms for span in spans), default=first_ms)
         tracer = self._telemetry.tracer
-        turn = tracer.start_span("turn", start_time=self._unix_ns(first_ms), attributes=self._of_turn(report))
+        self._telemetry.ids.trace = int(trace_id(report.call_id, report.turn), 16)
+        name = f"invoke_agent {self._telemetry.agent}".rstrip()
+        turn = tracer.start_span(name, start_time=self._unix_ns(first_ms), attributes=self._of_turn(report))
+        if report.facts.status == "failed":
+            turn.set_status(trace.StatusCode.ERROR)
+            turn.set_attribute("error.type", self._failure or "_OTHER")
         for miss in misses:
             turn.add_event(
                 "budget.missed",
@@ -116,17 +151,23 @@ class CallTraces(CallObserver):
         inside = trace.set_span_in_context(turn)
         tools = iter(self._tools)
         for span in report.spans:
-            name, attributes = self._named(span, next(tools, "") if span.stage is Stage.TOOL else "")
+            tool = next(tools, None) if span.stage is Stage.TOOL else None
+            name, attributes = self._named(span, tool)
             made = tracer.start_span(name, inside, start_time=self._unix_ns(span.start_ms), attributes=attributes)
+            if tool is not None and not tool.ok:
+                made.set_status(trace.StatusCode.ERROR)
+                made.set_attribute("error.type", "_OTHER")
             made.end(self._unix_ns(span.start_ms + span.duration_ms))
         turn.end(self._unix_ns(last_ms))
         self._tools.clear()
+        self._failure = ""
         self._count(report)
 
     def _of_turn(self, report: TurnReport) -> Attributes:
         facts, wait = report.facts, report.wait
         found: dict[str, str | int | float | bool] = {
-            **CHAT,
+            **AGENT,
+            "gen_ai.agent.name": self._telemetry.agent,
             "gen_ai.conversation.id": report.call_id,
             "gen_ai.request.model": self._model,
             "gen_ai.usage.input_tokens": facts.prompt_tokens,
@@ -145,12 +186,16 @@ class CallTraces(CallObserver):
             found |= {f"voiceagent.wait.{part.value}_ms": ms for part, ms in wait.totals_ms().items()}
         return found
 
-    def _named(self, span: Span, tool: str) -> tuple[str, Attributes]:
+    def _named(self, span: Span, tool: ToolEnded | None) -> tuple[str, Attributes]:
         if span.stage is Stage.TOOL:
-            return (f"execute_tool {tool}", {**TOOL, "gen_ai.tool.name": tool}) if tool else ("execute_tool", TOOL)
-        if span.stage is Stage.LLM_TTFT:
-            return f"chat {self._model}", {**CHAT, "gen_ai.request.model": self._model, "voiceagent.stage": span.stage.value}
-        return span.stage.value, {"voiceagent.stage": span.stage.value}
+            known = {} if tool is None else {"gen_ai.tool.name": tool.name, "gen_ai.tool.call.id": tool.call_id}
+            return " ".join(("execute_tool", *list(known.values())[:1])), {**TOOL, **known}
+        stage: dict[str, str | int | float | bool] = {"voiceagent.stage": span.stage.value}
+        if span.stage is not Stage.LLM_TTFT:
+            return span.stage.value, stage
+        first_s = span.duration_ms / 1000
+        stage |= {**CHAT, "gen_ai.conversation.id": self._call_id, "gen_ai.request.model": self._model}
+        return f"chat {self._model}", stage | {"gen_ai.request.stream": True, "gen_ai.response.time_to_first_chunk": first_s}
 
     def _count(self, report: TurnReport) -> None:
         model = {**CHAT, "gen_ai.request.model": self._model}
@@ -161,7 +206,7 @@ class CallTraces(CallObserver):
             for ms in durations:
                 telemetry.stages.record(ms / 1000, {"voiceagent.stage": stage.value, "voiceagent.leg": report.leg.value})
                 if stage is Stage.LLM_TTFT:
-                    telemetry.first_token.record(ms / 1000, model)
+                    telemetry.first_chunk.record(ms / 1000, model)
 
     def _unix_ns(self, at_ms: float) -> int:
         return int((self._zero_ms + at_ms) * NS)
