@@ -106,6 +106,16 @@ def test_a_number_ends_with_its_terminator_its_length_or_a_pause_by_the_rule_tha
     assert [pad.press("1", 0.0) for _ in range(MAX_KEYS)][-1] == "1" * MAX_KEYS
 
 
+def test_a_terminator_behind_a_number_that_its_last_key_has_ended_is_no_number() -> None:
+    for key, at_s, spare in (("#", 1.0, True), ("#", PAUSE_S, False), ("4", 1.0, False)):
+        pad = Keypad()
+        pad.collect(KeyRule(max_keys=3))
+        assert [pad.press(one, 0.0) for one in "123"] == ["", "", "123"]
+        pad.collect(KeyRule())
+        assert pad.is_spare(key, at_s) is spare
+        assert not pad.is_spare("#", at_s), "one is enough"
+
+
 @pytest.mark.parametrize("code", [*LANGUAGES, ""])
 def test_every_language_tells_the_model_of_the_tool(code: str) -> None:
     words = language(code).phone

@@ -38,6 +38,8 @@ class Keypad:
         self._keys = ""
         self._due_s = 0.0
         self._rule = UNASKED
+        self._spare = ("", 0.0)
+        """The terminator of the number that its last key has just ended, and the time until which it may follow."""
 
     @property
     def due_s(self) -> float | None:
@@ -53,6 +55,12 @@ class Keypad:
         """Use this rule for the number that is being keyed in, or for the next one."""
         self._rule = rule
 
+    def is_spare(self, key: str, now_s: float) -> bool:
+        """True for a terminator behind a number that needed none: callers press it out of habit."""
+        spare, until_s = self._spare
+        self._spare = ("", 0.0)
+        return key == spare and not self._keys and now_s < until_s
+
     def press(self, key: str, now_s: float) -> str:
         """A key was pressed. Returns the number that it completes, or nothing. If the agent asked for a number, the terminator
         alone completes one: it says that there is no number."""
@@ -61,8 +69,10 @@ class Keypad:
             return self._end()
         self._keys += key
         self._due_s = now_s + self._rule.pause_s
-        asked = self._rule is not UNASKED
-        return self._end() if len(self._keys) >= self._rule.max_keys or (ends and asked) else ""
+        if len(self._keys) >= self._rule.max_keys and not ends:
+            self._spare = (self._rule.terminator, now_s + PAUSE_S)
+            return self._end()
+        return self._end() if ends and self._rule is not UNASKED else ""
 
     def poll(self, now_s: float) -> str:
         """The number that is complete because no key has come for long enough; empty if none is."""
@@ -107,6 +117,8 @@ class PressedKeys:
     def press(self, key: str) -> None:
         """A key was pressed."""
         self.on_press(key)
+        if self._keypad.is_spare(key, self._loop.time()):
+            return
         is_first, is_asked = self._keypad.due_s is None, self._keypad.is_asked
         typed = self._typed(self._keypad.press(key, self._loop.time()), is_asked=is_asked)
         events = (STOP, *typed) if is_first else typed
