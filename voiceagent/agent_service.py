@@ -54,12 +54,13 @@ from voiceagent.server.access.key_ring import KeyRing
 from voiceagent.server.calls.admission import Admission
 from voiceagent.server.calls.budget_actions import BudgetActions
 from voiceagent.server.calls.calls import StartCall
-from voiceagent.server.calls.monitors import CallFeeds
+from voiceagent.server.calls.monitors import CallFeeds, CallStatus
 from voiceagent.server.calls.waiting_calls import WaitingCalls
 from voiceagent.server.http.app import Service
 from voiceagent.server.http.call_events import CallEventsPart
 from voiceagent.server.http.chat import ChatPart
 from voiceagent.server.http.problems import Problem
+from voiceagent.server.http.server_monitor import Monitored, ServerMonitorPart
 from voiceagent.server.http.whep import WhepPart
 from voiceagent.server.monitoring.about import about
 from voiceagent.server.monitoring.call_recorder import CallRecorder, CallRecords, new_record
@@ -181,6 +182,16 @@ class AgentService:
             parts=(
                 TelephonePart(Telephone.from_settings(self.agent.telephony), line, results.unanswered),
                 CallEventsPart(feeds, store_address(), metrics.monitors_changed, lambda: metrics.slow_readers.add("monitor")),
+                ServerMonitorPart(
+                    Monitored(
+                        self.agent.name,
+                        self.agent.profile,
+                        partial(self.budgets.of, self.agent.profile),
+                        feeds,
+                        metrics,
+                        store_address() if self.agent.records.keep != "nothing" else None,
+                    )
+                ),
                 ChatPart(self.agent.name),
                 WhepPart(answer_listener),
             ),
@@ -398,7 +409,10 @@ class AgentService:
                 sink = StoredLog(kept.writer, call_id)
                 event_log = EventLog(sink, call_id, rules, origin=origin, left=None if left is None else left.state)
             redactor = parts.personal.of_call()
-            recorder = CallRecorder(kept, record, event_log, recording=made.recording, feeds=feeds, redactor=redactor)
+            status = CallStatus(_shown_caller(made.origin, agent), agent.spoken_languages[0])
+            recorder = CallRecorder(
+                kept, record, event_log, recording=made.recording, feeds=feeds, redactor=redactor, status=status
+            )
             observers: list[CallObserver] = [Measured(metrics, TurnStore(kept.writer)), TurnLog(), recorder]
             if telemetry is not None:
                 observers.append(telemetry.of_call(call_id, agent.llm.model or agent.profile))
@@ -408,6 +422,12 @@ class AgentService:
             return Call(call_id, made.leg, own_parts, call_tools, observers, asked, features, fixed, whose, left)
 
         return start_call
+
+
+def _shown_caller(origin: CallOrigin | None, agent: AgentConfig) -> str:
+    """The caller as monitors see them: not by number, where the operator keeps none."""
+    caller = "" if origin is None else origin.caller
+    return "[phone]" if caller and "phone" in agent.records.redact else caller
 
 
 def _left_in(session: JsonObject) -> LeftCall | None:

@@ -37,11 +37,24 @@ const STAGES = {
   barge_in_stop: 'Interruption → silence',
 };
 
+/** The same for somebody who watches the caller. @type {Record<string, string>} */
+const WATCHED = {
+  ...STAGES,
+  endpoint: 'Caller’s pause',
+  stt_wait: 'Caller’s words',
+  held: 'Caller spoke',
+  voice_to_voice: 'Caller → agent',
+};
+
 export class Waterfalls {
-  /** @param {HTMLElement} list @param {HTMLElement} empty shown while there is no turn */
-  constructor(list, empty) {
+  /**
+   * @param {HTMLElement} list @param {HTMLElement} empty shown while there is no turn
+   * @param {{watched?: boolean}} [how] `watched`: the caller is somebody else
+   */
+  constructor(list, empty, { watched = false } = {}) {
     this._list = list;
     this._empty = empty;
+    this._names = watched ? WATCHED : STAGES;
   }
 
   /** Begin a call: the turns of earlier calls stay below a line. */
@@ -53,13 +66,13 @@ export class Waterfalls {
   add(turn) {
     this._empty.hidden = true;
     this._list.querySelectorAll('details').forEach((other) => { other.open = false; });
-    this._list.prepend(element('li', { 'data-turn': String(turn.turn) }, details(turn)));
+    this._list.prepend(element('li', { 'data-turn': String(turn.turn) }, details(turn, this._names)));
     while (this._list.childElementCount > MAX_TURNS) this._list.lastElementChild?.remove();
   }
 }
 
-/** @param {TurnMeasured} turn */
-function details(turn) {
+/** @param {TurnMeasured} turn @param {Record<string, string>} names of the stages */
+function details(turn, names) {
   const over = turn.missed.length > 0;
   const verdict = over ? '▲ over budget' : turn.wait_ms === null ? '' : '✓ within budget';
   const summary = element(
@@ -69,26 +82,26 @@ function details(turn) {
     element('span', { class: over ? 'verdict over' : 'verdict' }, verdict),
   );
   const made = element('details', {}, summary);
-  if (turn.wait_ms !== null) made.append(table(turn, turn.wait_ms));
-  made.append(foot(turn));
+  if (turn.wait_ms !== null) made.append(table(turn, turn.wait_ms, names));
+  made.append(foot(turn, names));
   made.open = true;
   return made;
 }
 
-/** @param {TurnMeasured} turn @param {number} waitMs */
-function table(turn, waitMs) {
+/** @param {TurnMeasured} turn @param {number} waitMs @param {Record<string, string>} names */
+function table(turn, waitMs, names) {
   const body = element('tbody');
   let toldMs = 0;
   for (const [part, pieces] of byPart(turn.wait)) {
     const beforeMs = toldMs;
     toldMs += pieces.reduce((sum, piece) => sum + piece.duration_ms, 0);
     // Whole figures that add up to the whole wait's.
-    body.append(row(part, pieces, waitMs, Math.round(toldMs) - Math.round(beforeMs), turn.missed.includes(part)));
+    body.append(row(part, names[part] ?? part, pieces, waitMs, Math.round(toldMs) - Math.round(beforeMs), turn.missed.includes(part)));
   }
-  const whole = element('tr', { class: 'whole' }, label(turn.typed ? 'Message → agent' : STAGES.voice_to_voice ?? ''));
+  const whole = element('tr', { class: 'whole' }, label(turn.typed ? 'Message → agent' : names.voice_to_voice ?? ''));
   whole.append(element('td', { class: 'ms' }, ms(waitMs)));
   body.append(whole);
-  const caption = `What you waited for in turn ${turn.turn}, in milliseconds from ${turn.typed ? 'your message' : 'your last word'} on`;
+  const caption = `The wait in turn ${turn.turn}, in milliseconds from the ${turn.typed ? 'message' : 'caller’s last word'} on`;
   return element(
     'table', { class: 'waterfall' },
     element('caption', { class: 'hidden' }, caption),
@@ -98,8 +111,8 @@ function table(turn, waitMs) {
   );
 }
 
-/** @param {string} part @param {WaitPart[]} pieces @param {number} waitMs @param {number} sumMs @param {boolean} over */
-function row(part, pieces, waitMs, sumMs, over) {
+/** @param {string} part @param {string} title @param {WaitPart[]} pieces @param {number} waitMs @param {number} sumMs @param {boolean} over */
+function row(part, title, pieces, waitMs, sumMs, over) {
   const track = element('div', { class: 'track' });
   for (const piece of pieces) {
     const bar = element('span', { class: `span ${over ? 'over' : part}` });
@@ -107,23 +120,23 @@ function row(part, pieces, waitMs, sumMs, over) {
     bar.style.width = percent(piece.duration_ms, waitMs);
     track.append(bar);
   }
-  const name = element('th', { scope: 'row' }, `${PARTS[part] ?? part}${pieces.length > 1 ? ` ×${pieces.length}` : ''}`);
+  const name = element('th', { scope: 'row' }, `${title}${pieces.length > 1 ? ` ×${pieces.length}` : ''}`);
   return element('tr', over ? { class: 'over' } : {}, name, element('td', {}, track), element('td', { class: 'ms' }, `${sumMs || '<1'} ms`));
 }
 
-/** @param {TurnMeasured} turn */
-function foot(turn) {
-  const told = turn.missed.map((stage) => element('p', { class: 'over' }, `▲ ${missed(turn, stage)}`));
+/** @param {TurnMeasured} turn @param {Record<string, string>} names */
+function foot(turn, names) {
+  const told = turn.missed.map((stage) => element('p', { class: 'over' }, `▲ ${missed(turn, stage, names)}`));
   if (turn.barge_in_stop_ms !== null && !turn.missed.includes('barge_in_stop')) {
-    told.push(element('p', {}, `You interrupted: silent after ${ms(turn.barge_in_stop_ms)}.`));
+    told.push(element('p', {}, `${names === WATCHED ? 'The caller' : 'You'} interrupted: silent after ${ms(turn.barge_in_stop_ms)}.`));
   }
-  if (turn.wait_ms === null) told.unshift(element('p', {}, 'No sound of this reply reached you.'));
+  if (turn.wait_ms === null) told.unshift(element('p', {}, `No sound of this reply reached ${names === WATCHED ? 'the caller' : 'you'}.`));
   return element('div', { class: 'foot' }, ...told);
 }
 
-/** What a stage over its limit took. Its work may have run beside other work, and then is not in the sum. @param {TurnMeasured} turn @param {string} stage */
-function missed(turn, stage) {
-  const name = STAGES[stage] ?? stage;
+/** What a stage over its limit took. Its work may have run beside other work, and then is not in the sum. @param {TurnMeasured} turn @param {string} stage @param {Record<string, string>} names */
+function missed(turn, stage, names) {
+  const name = names[stage] ?? stage;
   const spans = turn.spans.filter((span) => span.stage === stage).sort((a, b) => b.duration_ms - a.duration_ms);
   /** @type {Record<string, [number | null, number | null]>} */
   const wholes = {

@@ -13,6 +13,7 @@ import msgspec
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.json_types import JsonObject
+from voiceagent.latency.budgets import Miss
 from voiceagent.latency.spans import TurnReport
 
 WORDS = frozenset(
@@ -76,8 +77,8 @@ class CallEvents:
         for action in stopped_first:
             yield from self._of_action(action, at_ms)
 
-    def of_turn(self, report: TurnReport, at_ms: float) -> CallEvent:
-        """The event of a turn that was measured."""
+    def of_turn(self, report: TurnReport, at_ms: float, misses: Sequence[Miss] = ()) -> CallEvent:
+        """The event of a turn that was measured, with the stages that were over budget."""
         fields: JsonObject = {
             "turn": report.turn,
             "voice_to_voice_ms": _rounded(report.voice_to_voice_ms),
@@ -89,6 +90,12 @@ class CallEvents:
                 fields[name] = _rounded(ms)
         if report.wait is not None:
             fields["wait_ms"] = {cause.value: _rounded(ms) for cause, ms in report.wait.totals_ms().items()}
+            fields["wait"] = [
+                [piece.part.value, _rounded(piece.start_ms), _rounded(piece.duration_ms)] for piece in report.wait.contributions
+            ]
+            fields["typed"] = report.wait.typed
+        if misses:
+            fields["missed_ms"] = {miss.stage.value: _rounded(miss.limit_ms) for miss in misses}
         return self._next("turn.measured", at_ms, fields)
 
     def ended(self, at_ms: float, reason: str) -> CallEvent:

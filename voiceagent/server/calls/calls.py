@@ -442,6 +442,11 @@ class Calls:
         """End a call of this client. Raises Problem (404) when the client has no such call."""
         self._of(call_id, client).handle.hang_up("hangup")
 
+    def may_end(self, call_id: str, client: Client) -> bool:
+        """True for a call that is up and that this client may end."""
+        up = self._up.get(call_id)
+        return up is not None and client.may_end(up.place.client)
+
     def take_leave(self, call_id: str, reason: str, client: Client = NOBODY) -> None:
         """Have the agent take leave in a call of this client. Raises Problem (404) when the client has no such call."""
         handle = self._of(call_id, client).handle

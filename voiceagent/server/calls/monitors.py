@@ -6,7 +6,10 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
 
+from voiceagent.json_types import JsonObject
 from voiceagent.media.outgoing_events import TOO_SLOW
 from voiceagent.store.call_events import CallEvent
 
@@ -67,10 +70,78 @@ class Monitor:
         return lines
 
 
+@dataclass(slots=True)
+class CallStatus:
+    """A running call in one line, as its events tell it. It holds no word that was said."""
+
+    caller: str = ""
+    """As the line reports it, or a mark in its place where the operator keeps none. Empty: a browser."""
+    language: str = ""
+    leg: str = ""
+    agent: str = ""
+    profile: str = ""
+    started: float = 0.0
+    """In Unix seconds."""
+    step: str = ""
+    turns: int = 0
+    voice_to_voice_ms: float | None = None
+    """That of the last measured turn."""
+    changed_ms: float = 0.0
+    """The last change of the state, on the call's clock."""
+    _is_lost: bool = False
+    _caller_speaks: bool = False
+    _reply: int | None = None
+    _agent_speaks: bool = False
+
+    @property
+    def state(self) -> str:
+        """lost, hearing, speaking, thinking or listening."""
+        if self._is_lost:
+            return "lost"
+        if self._caller_speaks:
+            return "hearing"
+        if self._reply is None:
+            return "listening"
+        return "speaking" if self._agent_speaks else "thinking"
+
+    def take(self, event: CallEvent) -> None:
+        """Take the next event."""
+        before, given = self.state, event.fields
+        self._take(event.type, given)
+        if self.state != before:
+            self.changed_ms = event.at_ms
+
+    def _take(self, name: str, given: JsonObject) -> None:
+        match name:
+            case "call.started":
+                self.leg, self.agent, self.profile = given["leg"], given["agent"], given["profile"]
+                self.started = given["started"]
+            case "caller.started" | "caller.stopped":
+                self._caller_speaks = name == "caller.started"
+            case "agent.started":
+                self._reply, self._agent_speaks = given["reply"], False
+                self.turns = max(self.turns, given["turn"])
+            case "agent.speaking":
+                self._reply, self._agent_speaks = given["reply"], True
+            case "agent.said" if given["reply"] == self._reply:
+                self._reply = None
+            case "connection.lost" | "connection.resumed":
+                self._is_lost = name == "connection.lost"
+            case "turn.measured":
+                self.voice_to_voice_ms = given["voice_to_voice_ms"]
+            case "step.changed":
+                self.step = given["step"]
+            case "language.changed":
+                self.language = given["language"]
+            case "handoff":
+                self.agent, self.step = given["agent"], ""
+
+
 class CallFeed:
     """The events of one running call."""
 
-    def __init__(self, ended: Callable[[], None], dropped: Callable[[str], None]) -> None:
+    def __init__(self, ended: Callable[[], None], dropped: Callable[[str], None], status: CallStatus | None = None) -> None:
+        self.status = status or CallStatus()
         self._kept: deque[Line] = deque()
         self._kept_bytes = 0
         self._last = 0
@@ -94,7 +165,9 @@ class CallFeed:
     def publish(self, events: Sequence[CallEvent]) -> None:
         """Hand events to all monitors."""
         for event in events:
-            if not event.number and not self._monitors:
+            if event.number:
+                self.status.take(event)
+            elif not self._monitors:
                 continue
             line = (event.number, event.line())
             if event.number:
@@ -137,10 +210,18 @@ class CallFeeds:
         self._feeds: dict[str, CallFeed] = {}
         self._dropped = dropped
 
-    def begin(self, call_id: str) -> CallFeed:
-        """The feed of a call that begins."""
-        feed = self._feeds[call_id] = CallFeed(lambda: self._end(call_id), self._dropped)
+    def begin(self, call_id: str, status: CallStatus | None = None) -> CallFeed:
+        """The feed of a call that begins; `status` is what is known of it before its first event."""
+        feed = self._feeds[call_id] = CallFeed(lambda: self._end(call_id), self._dropped, status)
         return feed
+
+    def __len__(self) -> int:
+        """The number of running calls."""
+        return len(self._feeds)
+
+    def newest(self, most: int) -> list[tuple[str, CallStatus]]:
+        """The running calls, the newest first, each with its id."""
+        return [(call_id, feed.status) for call_id, feed in islice(reversed(self._feeds.items()), most)]
 
     def of(self, call_id: str) -> CallFeed | None:
         """The feed of a running call; None if no such call runs here."""

@@ -33,7 +33,7 @@ _FOR_SECRETS = re.compile(
     r"/v1/realtime(/calls(/[^/]+(/hangup)?)?)?|/whip|/whep(/[^/]+)?|/v1/voiceagent/(ice_servers|about|budgets)"
 )
 """The paths that a client secret opens."""
-_OF_KIND = {"monitor": r"/v1/calls/[^/]+/events", "metrics": "/metrics"}
+_OF_KIND = {"monitor": r"/v1/calls/[^/]+/events|/v1/voiceagent/monitor", "metrics": "/metrics"}
 """The paths that keys of these kinds open."""
 _ALLOWED_HEADERS = "authorization, content-type, last-event-id, x-openai-agents-sdk"
 

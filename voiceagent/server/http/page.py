@@ -45,7 +45,8 @@ def serve_page(folder: Path) -> Handler:
     files = dict(_read(folder.resolve()))
 
     async def handle(request: web.Request) -> web.StreamResponse:
-        file = files.get(request.match_info.get("path") or "index.html")
+        path = request.match_info.get("path") or "index.html"
+        file = files.get(path) or files.get(f"{path}.html")
         if file is None:
             raise Problem(404, "not_found", f"There is nothing at {request.path[:100]}.")
         packs = _TAKES_GZIP.search(request.headers.get("Accept-Encoding", "")) is not None

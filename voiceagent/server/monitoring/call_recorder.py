@@ -13,7 +13,7 @@ from voiceagent.conversation.actions import Action, End, Failure, ReplyStarted, 
 from voiceagent.conversation.events import Event
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.spans import TurnReport
-from voiceagent.server.calls.monitors import CallFeed, CallFeeds
+from voiceagent.server.calls.monitors import CallFeed, CallFeeds, CallStatus
 from voiceagent.settings.agent import RecordSettings
 from voiceagent.store.call_events import WORDS, CallEvent, CallEvents
 from voiceagent.store.event_log import EventLog
@@ -93,13 +93,16 @@ class CallRecorder(CallObserver):
         recording: Callable[[], str] = str,
         feeds: CallFeeds | None = None,
         redactor: Redactor | None = None,
+        status: CallStatus | None = None,
     ) -> None:
-        """`feeds` hand events to monitors; `recording` returns the file of the call's recording, empty for none. With a
-        `redactor`, events are kept when the call is over: only then is every personal value of it known."""
+        """`feeds` hand events to monitors, and `status` is what these know of the call before its first event. `recording`
+        returns the file of the call's recording, empty for none. With a `redactor`, events are kept when the call is over: only
+        then is every personal value of it known."""
         self._records = records
         self._record = record
         self._log = event_log
         self._feeds = feeds
+        self._status = status
         self._feed: CallFeed | None = None
         self._has_begun = False
         self._recording = recording
@@ -117,7 +120,7 @@ class CallRecorder(CallObserver):
         self._has_begun = True
         record = self._record
         if self._feeds is not None:
-            self._feed = self._feeds.begin(record.call_id)
+            self._feed = self._feeds.begin(record.call_id, self._status)
         if self._records.is_on:
             self._records.begin(record)
         facts = {"call": record.call_id, "leg": record.leg, "agent": record.agent, "profile": record.profile}
@@ -144,7 +147,7 @@ class CallRecorder(CallObserver):
         ):
             if ms is not None and len(noted) < MAX_NOTED:
                 noted.append(round(float(ms), 1))
-        self._tell([self._events.of_turn(report, self._last_ms)])
+        self._tell([self._events.of_turn(report, self._last_ms, misses)])
 
     def ended(self) -> None:
         """Complete all of it."""

@@ -17,6 +17,7 @@ from voiceagent.server.access.client_secrets import ClientSecrets
 from voiceagent.server.calls.budget_actions import BudgetActions
 from voiceagent.server.monitoring.engine_health import NAMES, EngineHealth
 from voiceagent.server.monitoring.processor_time import cores, processor_seconds
+from voiceagent.server.monitoring.recent_turns import RecentTurns
 from voiceagent.store.writer import Losses
 from voiceagent.stt.engine import SttEngine
 from voiceagent.turn_judges.judge import TurnJudge
@@ -110,6 +111,7 @@ class Metrics(Collector):
         self.connections_let_go = CountsBy("reason", "voiceagent_connections_let_go_total", "Those that were closed, by why.")
         self.log_lines_left_out = 0
         self.turns_total = 0
+        self.recent = RecentTurns()
         self.budget_misses = CountsBy("stage", "voiceagent_budget_misses_total", "Stages of turns that were over budget.")
         self.queue_drops = CountsBy("queue", "voiceagent_queue_drops_total", "Items that a full queue let go of.")
         self.slow_readers = CountsBy(
@@ -182,6 +184,7 @@ class Metrics(Collector):
         self.turns_total += 1
         self.turns_by_leg[report.leg] += 1
         missed = tuple(missed)
+        self.recent.add(report, missed)
         if missed:
             self.misses_by_leg[report.leg] += 1
         for degradation in report.facts.degraded:
