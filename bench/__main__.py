@@ -44,6 +44,7 @@ ON_REQUEST = (
     "published_voice",
     "real",
     "reports",
+    "scenarios",
     "soak",
     "starter",
     "steps",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
 from typing import Any
 
 import pytest
@@ -104,6 +105,15 @@ def test_pass_k_falls_with_k_and_is_1_where_all_passed(outcomes: list[bool]) -> 
     assert tally.pass_1 == pytest.approx(sum(outcomes) / len(outcomes))
     assert shares == sorted(shares, reverse=True)
     assert (shares[-1] == 1.0) is all(outcomes)
+
+
+def test_a_known_failure_fails_no_run_and_is_skipped_in_junit() -> None:
+    known = Trial("s", "speech", 1, failures=["yields false: no"], known_failure="nobody can tell")
+    assert TrialTally([known]).is_good
+    assert TrialTally([known]).pass_1 == 0.0
+    suite = ET.fromstring(TrialTally([known]).as_junit())[0]
+    assert (suite.get("failures"), suite.get("skipped")) == ("0", "1")
+    assert not TrialTally([known, Trial("t", "speech", 1, failures=["no"])]).is_good
 
 
 def test_the_page_opens_what_failed_and_escapes_what_was_said() -> None:

@@ -18,6 +18,13 @@ from tests.cli.conftest import Outcome
 Run = Callable[..., Outcome]
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "demo"
 SCENARIOS = str(DEMO / "scenarios")
+INVERTED = """
+from voiceagent.conversation import caller_turn
+
+judge, other = caller_turn.classify, {"yield": "continue", "continue": "yield"}
+caller_turn.classify = lambda overlap, language: other[judge(overlap, language)] if overlap.silent else "wait"
+"""
+"""Agents are Python: one may turn the engine's judgement of speech over its own upside down."""
 
 
 def test_every_scenario_of_the_demo_passes_by_text(voiceagent: Run, tmp_path: Path) -> None:
@@ -32,12 +39,14 @@ def test_every_scenario_of_the_demo_passes_by_text(voiceagent: Run, tmp_path: Pa
 def test_a_broken_agent_fails_what_it_should(voiceagent: Run, tmp_path: Path) -> None:
     broken = (DEMO / "tools.py").read_text().replace('"booked": "table", **bookings["table"]', '"booked": "nothing"')
     (tmp_path / "tools.py").write_text(broken.replace("if not 1 <= minutes <= 1440:", "if minutes:"))
-    (tmp_path / "agent.yaml").write_text("name: Broken\ntools: [tools.py]\n")
+    ignores_keys = "guard: {input: {topics: {keys: '^[0-9]+$'}, line: Please speak.}}\n"
+    (tmp_path / "agent.yaml").write_text("name: Broken\ntools: [tools.py]\n" + ignores_keys)
     found = voiceagent("eval", SCENARIOS, "--agent", str(tmp_path / "agent.yaml"), "--profile", "embedded", "--format", "json")
     assert found.code == 1
     results = {one["scenario"]: one["trials"][0] for one in json.loads(found.out)["scenarios"]}
     failed = {name for name, trial in results.items() if not trial["passed"]}
-    assert failed == {"Books a table in one sentence", "Sets a timer and cancels it"}
+    keys = {"Takes an order number that is keyed in", "Takes an order number that a pause ends"}
+    assert failed == {"Books a table in one sentence", "Sets a timer and cancels it", *keys}
     assert any("set_timer(minutes=10) that works" in line for line in results["Sets a timer and cancels it"]["failures"])
 
 
@@ -65,10 +74,19 @@ def test_a_caller_is_played_and_a_judge_asked_by_a_model(voiceagent: Run, tmp_pa
     assert "its caller is played by a language model" in voiceagent("eval", str(scenario)).err
 
 
-def test_a_caller_who_speaks_interrupts(voiceagent: Run) -> None:
-    name = "Answers the question that interrupts it"
-    found = voiceagent("eval", SCENARIOS, "--profile", "embedded", "--by", "speech", "--name", name)
-    assert found.code == 0, found.out
+def test_an_agent_that_never_yields_but_to_backchannels_fails_by_speech(voiceagent: Run, tmp_path: Path) -> None:
+    """It hears callers, also on a bad line. What it makes of speech over its own is the wrong way round."""
+    (tmp_path / "tools.py").write_text((DEMO / "tools.py").read_text() + INVERTED)
+    (tmp_path / "agent.yaml").write_text("name: Rude\ntools: [tools.py]\n")
+    wrong = ("Stops at once when it is told to", "Speaks on over a person's okay")
+    chosen = [option for name in (*wrong, "Hears a caller who loses packets") for option in ("--name", name)]
+    agent = ("--agent", str(tmp_path / "agent.yaml"), "--profile", "embedded")
+    found = voiceagent("eval", SCENARIOS, *agent, "--by", "speech", *chosen, "--format", "json")
+    results = json.loads(found.out)
+    assert {one["scenario"] for one in results["scenarios"] if not one["trials"][0]["passed"]} == set(wrong), found.out
+    assert results["interaction"]["stop"]["yield_rate"] == 0.0
+    assert results["interaction"]["backchannel"]["yielded_wrongly"] == 1.0
+    assert results["interaction"]["turn"]["response_rate"] == 1.0
 
 
 @pytest.mark.parametrize(

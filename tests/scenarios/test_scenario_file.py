@@ -24,6 +24,15 @@ ROOT = Path(__file__).resolve().parents[2]
         ("scenarios:\n  - name: x\n    caller: [{wait_s: 1}]\n", "x: the caller says nothing"),
         ("scenarios:\n  - name: x\n    caller: [{say: hi, over_reply_after_s: 1}]\n", "over_reply_after_s needs a reply"),
         ("scenarios:\n  - name: x\n    caller: [{say: {audio: a.wav}}]\n", "a.wav: no such file"),
+        ("scenarios:\n  - name: x\n    caller: [{sound: a.wav}]\n", "a.wav: no such file"),
+        ("scenarios:\n  - name: x\n    caller: [{press: 12-3}]\n", "a.yaml:3: .*12-3"),
+        ("scenarios:\n  - name: x\n    caller: [{press: '1', say: one}]\n", "does several things; expected one of"),
+        (
+            "scenarios:\n  - name: x\n    caller: [{say: hi, behaviour: backchanel}]\n",
+            "'backchanel'.*did you mean backchannel|expected one of",
+        ),
+        ("scenarios:\n  - name: x\n    caller: [{say: hi, behaviour: stop}]\n", "stop is said over a reply"),
+        ("scenarios:\n  - name: x\n    caller: [{say: hi, expect: {yields: true}}]\n", "yields is checked by speech"),
         ("scenarios:\n  - name: x\n    caller: [{say: hi, expect: {says: ['(']}}]\n", "is no regular expression"),
         (
             "scenarios:\n  - name: x\n    caller: [{say: hi}]\n  - name: x\n    caller: [{say: hi}]\n",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,6 +25,10 @@ UNANSWERED_MS = 3000.0
 """Words with which the caller has stopped the agent ("Stop.") need no answer: none is waited for longer than this."""
 MAX_EVENTS = 100_000
 
+Act = NDArray[np.int16] | Callable[[], Awaitable[None]]
+"""Speech, mono int16, shape (samples,), or something else that the caller does, such as pressing keys, which returns when it is
+done."""
+
 
 @dataclass(slots=True)
 class Exchange:
@@ -39,6 +43,8 @@ class Exchange:
     """The agent's turn that this utterance was said over; None when the agent was silent."""
     voice_to_voice_ms: float | None = None
     """From the end of the caller's speech to the first agent audio received after it; None when there was none."""
+    may_go_unanswered: bool = False
+    """True for a sound that asks nothing of the agent, such as a cough."""
     barge_in_stop_ms: float | None = None
     """From the onset of the interruption of this exchange's reply to the last agent audio received; None when nobody interrupted
     it."""
@@ -71,7 +77,8 @@ class Exchange:
     @property
     def needs_no_answer(self) -> bool:
         """True when it stopped the agent ("Stop."), or the agent went on over it ("mm-hm")."""
-        return self.spoken_over is not None and (self.spoken_over.is_interrupted or bool(self.spoken_over.passed_over))
+        over = self.spoken_over
+        return self.may_go_unanswered or (over is not None and (over.is_interrupted or bool(over.passed_over)))
 
     @property
     def failure(self) -> str:
@@ -167,20 +174,22 @@ class Dialogue:
     async def turn(
         self,
         said: str,
-        pcm: NDArray[np.int16],
+        act: Act,
         rate_hz: int,
         *,
-        interrupt_with: tuple[str, NDArray[np.int16]] | None = None,
+        interrupt_with: tuple[str, Act] | None = None,
         interrupt_after_s: float = 1.0,
+        may_go_unanswered: bool = False,
     ) -> list[Exchange]:
-        """Say `pcm` (mono int16, shape (samples,)) and wait for the agent's turn to end. With `interrupt_with`, say that during
-        the reply, `interrupt_after_s` after its first audio; this makes a second exchange. Raises MediaError when no reply
-        comes. `exchanges` then holds the reply so far."""
-        first = Exchange(said)
+        """Say it and wait for the agent's turn to end. With `interrupt_with`, say that during the reply, `interrupt_after_s`
+        after its first audio; this makes a second exchange. The last thing said may go unanswered where that is allowed. Raises
+        MediaError when no reply comes. `exchanges` then holds the reply so far."""
+        first = Exchange(said, may_go_unanswered=may_go_unanswered and interrupt_with is None)
         self.exchanges.append(first)
         since = len(self.turns)
         try:
-            ended_ms = await self._say(first, pcm, rate_hz)
+            ended_ms = await self._act(act, rate_hz)
+            await self._speaks(first, ended_ms)
             if interrupt_with is None:
                 await self._answer(first, since, ended_ms)
                 return [first]
@@ -188,40 +197,42 @@ class Dialogue:
         finally:
             first.turns = self.turns[since:]
             first.unanswered = self._turns.pending
-        return [first, await self._interrupt(first, since, *interrupt_with, rate_hz)]
+        said, act = interrupt_with
+        over = self.turns[-1] if self._turns.is_replying else None
+        second = Exchange(said, spoken_over=over, may_go_unanswered=may_go_unanswered)
+        await self._interrupt(first, since, second, act, rate_hz)
+        return [first, second]
 
-    async def _interrupt(self, first: Exchange, since: int, said: str, pcm: NDArray[np.int16], rate_hz: int) -> Exchange:
+    async def _interrupt(self, first: Exchange, since: int, second: Exchange, act: Act, rate_hz: int) -> None:
         """Say something while the agent answers the first utterance."""
         middle = len(self.turns)
-        second = Exchange(said, spoken_over=self.turns[-1] if self._turns.is_replying else None)
         self.exchanges.append(second)
-        began_ms = time.monotonic() * 1000.0
         first.unanswered = ""
         try:
-            self.caller.say(pcm, rate_hz)
-            await self._until(lambda: not self._turns.is_replying or len(self.turns) > middle, "the interrupted turn's end")
-            stopped_ms = await self.caller.wait_quiet(STOPPED_MS)
-            onset_ms = self.caller.said.first_onset_after(began_ms - FRAME_MS)
-            if onset_ms is not None and stopped_ms > onset_ms:
-                first.barge_in_stop_ms = stopped_ms - onset_ms
-            ended_ms = await self._said(began_ms)
+            ended_ms, first.barge_in_stop_ms = await asyncio.gather(
+                self._act(act, rate_hz), self._stops(middle, is_heard=not callable(act))
+            )
             await self._speaks(second, ended_ms)
             await self._answer(second, middle, ended_ms)
         finally:
             first.turns, second.turns = self.turns[since:middle], self.turns[middle:]
             second.unanswered = self._turns.pending or (second.spoken_over.passed_over if second.spoken_over else "")
-        return second
 
-    async def _say(self, exchange: Exchange, pcm: NDArray[np.int16], rate_hz: int) -> float:
-        """Say it, and wait until the agent speaks after it. Returns when the speech ended."""
+    async def _stops(self, middle: int, *, is_heard: bool) -> float | None:
+        """Wait until the agent is silent; returns the time from the onset of what is said, or done, over it."""
         began_ms = time.monotonic() * 1000.0
-        self.caller.say(pcm, rate_hz)
-        ended_ms = await self._said(began_ms)
-        await self._speaks(exchange, ended_ms)
-        return ended_ms
+        await self._until(lambda: not self._turns.is_replying or len(self.turns) > middle, "the interrupted turn's end")
+        stopped_ms = await self.caller.wait_quiet(STOPPED_MS)
+        onset_ms = self.caller.said.first_onset_after(began_ms - FRAME_MS) if is_heard else began_ms
+        return stopped_ms - onset_ms if onset_ms is not None and stopped_ms > onset_ms else None
 
-    async def _said(self, began_ms: float) -> float:
-        """Wait until all is said; returns when the speech ended. Sound too soft to be speech ends with its last sample."""
+    async def _act(self, act: Act, rate_hz: int) -> float:
+        """Do it; returns when it ended. Sound too soft to be speech ends with its last sample."""
+        began_ms = time.monotonic() * 1000.0
+        if callable(act):
+            await act()
+            return time.monotonic() * 1000.0
+        self.caller.say(act, rate_hz)
         try:
             ended_ms = await self.caller.wait_said()
         except MediaError as error:

@@ -12,6 +12,7 @@ from num2words import num2words
 
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.budgets import percentile
+from voiceagent.scenarios.floor_events import FloorEvent, yield_failures
 from voiceagent.scenarios.scenario import Constant, Expected, ExpectedTool
 
 _MARKS = re.compile(r"[^\w\s@.:+-]|(?<!\d)[.:](?!\w)|[.:](?!\w)")
@@ -31,6 +32,7 @@ class Passage:
     stops_ms: list[float] = field(default_factory=list)
     over_budget: list[str] = field(default_factory=list)
     """Stages that were over budget."""
+    floor_events: list[FloorEvent] = field(default_factory=list)
 
     def of(self, kind: str) -> list[JsonObject]:
         """The events of a type."""
@@ -145,6 +147,8 @@ def _course(expected: Expected, passage: Passage, so_far: Sequence[JsonObject]) 
     broken_off = any(event["status"] == "interrupted" for event in passage.of("agent.said"))
     if expected.interrupted is not None and broken_off is not expected.interrupted:
         yield f"interrupted {str(expected.interrupted).lower()}: {'a reply was broken off' if broken_off else 'no reply was'}"
+    if expected.yields is not None:
+        yield from yield_failures(expected.yields, [event for event in passage.floor_events if event.behaviour != "turn"])
     steps = [str(event["step"]) for event in so_far if event["type"] == "step.changed"]
     if expected.step and (not steps or steps[-1] != expected.step):
         yield f"step {expected.step}: the call is in {steps[-1] if steps else 'none'}"

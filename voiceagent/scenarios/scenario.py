@@ -18,6 +18,10 @@ Constant = str | int | float | bool | None
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=600)]
 Milliseconds = Annotated[float, msgspec.Meta(gt=0, le=600_000)]
 Pattern = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
+Keys = Annotated[str, msgspec.Meta(pattern=r"^([0-9A-D*]{1,31}#?|#)$")]
+Behaviour = Literal["turn", "interruption", "stop", "backchannel", "sound", "to_others", "background"]
+INTERRUPTING = ("interruption", "stop")
+"""Behaviours with which the caller takes the floor. The rest, but a turn, ask nothing of the agent."""
 
 
 class ExpectedTool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,6 +52,8 @@ class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The longest time from the onset of an interruption to the agent's silence."""
     interrupted: bool | None = None
     """True: a reply was broken off; False: none was."""
+    yields: bool | None = None
+    """True: the agent stopped for this in time; False: it neither broke its reply off nor answered. By speech."""
     answered: bool | None = None
     """True: something was heard of the agent; False: it said nothing."""
     step: str = ""
@@ -75,11 +81,46 @@ class CallerStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One thing that the caller does."""
 
     say: str | RecordedSpeech = ""
+    sound: str = ""
+    """A WAV or FLAC file without words, such as a door or a cough. By text there is none."""
+    press: Keys = ""
+    """Keys of a telephone, one after another. `#` or a pause ends the number."""
+    level_db: Annotated[float, msgspec.Meta(ge=-60, le=20)] = 0
+    """Says it so much louder."""
+    behaviour: Behaviour = "turn"
+    """The caller's purpose, for the measures."""
     over_reply_after_s: Seconds | None = None
     """Says it while the agent speaks, so long after the beginning of the reply to the step before."""
     wait_s: Seconds = 0
     """Waits first."""
     expect: Expected = Expected()
+
+    @property
+    def spoken(self) -> str | RecordedSpeech:
+        """Words or a sound; empty where keys are pressed, or nothing happens."""
+        return RecordedSpeech(self.sound) if self.sound else self.say
+
+    @property
+    def text(self) -> str:
+        """The words, or the number that is keyed in, as a caller types them."""
+        words = self.say.text if isinstance(self.say, RecordedSpeech) else self.say
+        return words or (self.press[:-1] if self.press[1:].endswith("#") else self.press)
+
+    @property
+    def does_something(self) -> bool:
+        """True unless it only waits."""
+        return bool(self.spoken or self.press)
+
+    @property
+    def asks_nothing(self) -> bool:
+        """True for what the agent has no reason to answer."""
+        return self.behaviour not in ("turn", *INTERRUPTING)
+
+    def __str__(self) -> str:
+        words = self.text or (self.spoken.audio if isinstance(self.spoken, RecordedSpeech) else "")
+        if not words:
+            return f"wait_s {self.wait_s:g}"
+        return f"{'press ' if self.press else ''}{words if len(words) <= 40 else f'{words[:40]}…'!r}"
 
 
 class Persona(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -117,6 +158,8 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The caller's voice, by speech; the best that is here where it is empty."""
     line: Line = Line()
     expect: Expected = Expected()
+    known_failure: str = ""
+    """The reason why it fails by speech today. It is tried, and its failing does not fail the run."""
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -154,18 +197,24 @@ def _mistakes(scenario: Scenario, folder: Path) -> Iterator[str]:
     if not scenario.by:
         yield "by is empty; expected text, speech or both"
     steps = () if isinstance(scenario.caller, Persona) else scenario.caller
-    if not isinstance(scenario.caller, Persona) and not any(step.say for step in steps):
-        yield "the caller says nothing; expected a step with `say`"
+    if not isinstance(scenario.caller, Persona) and not any(step.does_something for step in steps):
+        yield "the caller says nothing; expected a step with `say`, `sound` or `press`"
     before = False
     for step in steps:
-        if step.over_reply_after_s is not None and (not before or not step.say):
-            yield "over_reply_after_s needs a reply of the step before, and words"
-        before = bool(step.say)
-        if isinstance(step.say, RecordedSpeech):
-            if not (folder / step.say.audio).is_file():
-                yield f"{step.say.audio}: no such file in {folder}"
-            if "text" in scenario.by and not step.say.text:
-                yield f"{step.say.audio} has no text; say it, or take text out of by"
+        if sum(map(bool, (step.say, step.sound, step.press))) > 1:
+            yield f"{step} does several things; expected one of `say`, `sound` and `press` a step"
+        if step.over_reply_after_s is not None and (not before or not step.does_something):
+            yield "over_reply_after_s needs a reply of the step before, and words, a sound or keys"
+        before = step.does_something and not step.asks_nothing
+        if step.behaviour in INTERRUPTING and step.over_reply_after_s is None:
+            yield f"{step}: {step.behaviour} is said over a reply; expected over_reply_after_s"
+        if step.expect.yields is not None and ("text" in scenario.by or step.behaviour == "turn"):
+            yield f"{step}: yields is checked by speech, on a step with a behaviour; see `by` and `behaviour`"
+        if isinstance(step.spoken, RecordedSpeech):
+            if not (folder / step.spoken.audio).is_file():
+                yield f"{step.spoken.audio}: no such file in {folder}"
+            if "text" in scenario.by and step.say and not step.text:
+                yield f"{step.spoken.audio} has no text; say it, or take text out of by"
     if scenario.line.noise and not (folder / scenario.line.noise).is_file():
         yield f"{scenario.line.noise}: no such file in {folder}"
     for expected in (scenario.expect, *(step.expect for step in steps)):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +13,18 @@ from numpy.typing import NDArray
 from voiceagent.audio.format import PHONE_HZ
 from voiceagent.audio.resample import resample
 from voiceagent.client.caller import Caller
-from voiceagent.client.dialogue import Dialogue, Exchange
+from voiceagent.client.dialogue import Act, Dialogue, Exchange
 from voiceagent.client.impairment import ImpairedRelay, Impairment
 from voiceagent.errors import ConfigError
-from voiceagent.scenarios.scenario import Line, RecordedSpeech
+from voiceagent.scenarios.scenario import CallerStep, Line, RecordedSpeech
+from voiceagent.telephone.keys import ANSWER, ClientEvent, PressedKeys
 from voiceagent.tts.clips import read_wav
 from voiceagent.tts.engine import TtsEngine
+from voiceagent.untrusted_json import read_struct
 
 MAX_SPEECH_S = 60.0
+KEY_S = 0.15
+"""From key to key, as people press them."""
 RATE_HZ = 48_000
 TELEPHONE_BAND_HZ = (300, 3400)
 SEED = 1
@@ -51,6 +57,8 @@ class SpeechCaller:
         self._caller = Caller(url, token or None, relay=relay)
         self._dialogue = Dialogue(self._caller, timeout_s=timeout_s)
         self._line, self._folder, self._speak = line, folder, speak
+        self._keys = PressedKeys(self._keyed)
+        self._number_sent = asyncio.Event()
         self._noise = read_wav(folder / line.noise, RATE_HZ, MAX_SPEECH_S) if line.noise else None
 
     async def __aenter__(self) -> SpeechCaller:
@@ -69,6 +77,7 @@ class SpeechCaller:
 
     async def hang_up(self) -> None:
         """End the call. May be called twice."""
+        self._keys.close()
         await self._dialogue.__aexit__()
         await self._caller.hangup()
 
@@ -87,28 +96,44 @@ class SpeechCaller:
         """`voiceagent.turn` events so far."""
         return [turn.measured for turn in self._dialogue.turns if turn.measured is not None]
 
-    async def say(
-        self, words: str | RecordedSpeech, over: str | RecordedSpeech | None = None, after_s: float = 0.0
-    ) -> list[Exchange]:
-        """Say it, and wait for the end of the answer. `over` is said over that answer, so long after its beginning. Raises
-        MediaError, ConfigError."""
-        interrupts = None if over is None else (_text(over), await self._sound(over))
+    async def do(self, step: CallerStep, over: CallerStep | None = None) -> list[Exchange]:
+        """Do it, and wait for the end of the answer. `over` is done over that answer. Raises MediaError, ConfigError."""
         return await self._dialogue.turn(
-            _text(words), await self._sound(words), RATE_HZ, interrupt_with=interrupts, interrupt_after_s=after_s
+            str(step),
+            await self._act(step),
+            RATE_HZ,
+            interrupt_with=None if over is None else (str(over), await self._act(over)),
+            interrupt_after_s=(over.over_reply_after_s or 0.0) if over else 0.0,
+            may_go_unanswered=(over or step).asks_nothing,
         )
 
-    async def _sound(self, words: str | RecordedSpeech) -> Pcm:
+    async def _act(self, step: CallerStep) -> Act:
+        words = step.spoken
+        if step.press:
+            return partial(self._press, step.press)
         if isinstance(words, RecordedSpeech):
             clean = read_wav(self._folder / words.audio, RATE_HZ, MAX_SPEECH_S)
         else:
             clean = await self._speak(words)
         if not clean.any():
             raise ConfigError(f"the voice says nothing of {words!r}; give it words")
-        return on_the_line(clean, self._line, self._noise)
+        louder = np.clip(clean * 10 ** (step.level_db / 20), -32_768, 32_767).astype(np.int16)
+        return on_the_line(louder, self._line, self._noise)
 
+    async def _press(self, keys: str) -> None:
+        """Press keys; returns when the number is complete. The events are those of a telephone's leg."""
+        self._number_sent.clear()
+        for number, key in enumerate(keys):
+            await asyncio.sleep(KEY_S if number else 0.0)
+            self._keys.press(key)
+        await self._number_sent.wait()
 
-def _text(words: str | RecordedSpeech) -> str:
-    return words if isinstance(words, str) else words.text or words.audio
+    def _keyed(self, events: Sequence[ClientEvent]) -> None:
+        for event in events:
+            if isinstance(event, str):
+                self._caller.send_event(read_struct(event, dict))
+        if ANSWER in events:
+            self._number_sent.set()
 
 
 def on_the_line(clean: Pcm, line: Line, noise: Pcm | None = None) -> Pcm:

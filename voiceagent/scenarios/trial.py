@@ -8,13 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from voiceagent.client.dialogue import Exchange
 from voiceagent.errors import ConfigError, MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.scenarios.checks import Passage, failures
+from voiceagent.scenarios.floor_events import FloorEvent
 from voiceagent.scenarios.followed_call import FollowedCall
 from voiceagent.scenarios.models import Conversation, ScenarioModel
-from voiceagent.scenarios.scenario import CallerStep, Expected, Persona, RecordedSpeech, Scenario, Way
+from voiceagent.scenarios.scenario import CallerStep, Expected, Persona, Scenario, Way
 from voiceagent.scenarios.speech_caller import Speak, SpeechCaller
 from voiceagent.scenarios.text_caller import TextCaller
 
@@ -44,9 +47,13 @@ class Trial:
     call_id: str = ""
     failures: list[str] = field(default_factory=list)
     """Expectations that do not hold, and what broke the call off."""
+    known_failure: str = ""
+    """The reason why it may fail."""
     skipped: list[str] = field(default_factory=list)
     """Expectations that could not be asked."""
     conversation: list[tuple[str, str]] = field(default_factory=list)
+    floor_events: list[FloorEvent] = field(default_factory=list)
+    """The agent's behaviour after each thing that the caller said or did, by speech."""
     took_s: float = 0.0
 
     @property
@@ -54,10 +61,16 @@ class Trial:
         """True if all held."""
         return not self.failures
 
+    @property
+    def fails_run(self) -> bool:
+        """True if it failed, and nobody knew that it would."""
+        return not self.passed and not self.known_failure
+
 
 async def run_trial(scenario: Scenario, folder: Path, way: Way, number: int, callee: Callee) -> Trial:
     """Call the agent once. Raises ConfigError for what no call can be made with."""
     trial, began = Trial(scenario.name, way, number), time.monotonic()
+    trial.known_failure = scenario.known_failure if way == "speech" else ""
     most = scenario.caller.turns if isinstance(scenario.caller, Persona) else len(scenario.caller)
     waits_s = 0.0 if isinstance(scenario.caller, Persona) else sum(step.wait_s for step in scenario.caller)
     limit = asyncio.timeout(callee.timeout_s * (most + 2) + waits_s)
@@ -107,21 +120,26 @@ class _Call:
             step = left.pop(0)
             over = left.pop(0) if left and left[0].over_reply_after_s is not None else None
             await asyncio.sleep(step.wait_s)
-            exchanges: list[Exchange] = []
-            if step.say and isinstance(self._caller, SpeechCaller):
-                exchanges = await self._caller.say(
-                    step.say, over.say if over else None, (over.over_reply_after_s or 0.0) if over else 0.0
-                )
-            elif step.say and isinstance(self._caller, TextCaller):
-                await self._caller.say(step.say.text if isinstance(step.say, RecordedSpeech) else step.say)
-            passage = await self._passage(exchanges)
-            await self._check(step.expect, passage, f"{_named(step)}: ")
+            exchanges = await self._do(step, over)
+            stop_ms = exchanges[0].barge_in_stop_ms if exchanges else None
+            events = [_floor_event(one, each, stop_ms) for one, each in zip((step, over), exchanges, strict=False) if one]
+            passage = await self._passage(exchanges, events)
+            await self._check(step.expect, passage, f"{step}: ")
             if over is not None and not exchanges:  # by text nothing is said over an answer: it is said after it
-                left.insert(0, CallerStep(over.say, expect=over.expect))
+                left.insert(0, msgspec.structs.replace(over, over_reply_after_s=None))
             elif over is not None:
-                await self._check(over.expect, passage, f"{_named(over)}: ")
+                if not events[1].over_reply:
+                    self._trial.failures.append(f"{over}: the agent was silent by then; see over_reply_after_s")
+                await self._check(over.expect, passage, f"{over}: ")
         for step in left:
-            self._trial.failures.append(f"{_named(step)}: the call was over")
+            self._trial.failures.append(f"{step}: the call was over")
+
+    async def _do(self, step: CallerStep, over: CallerStep | None = None) -> list[Exchange]:
+        if isinstance(self._caller, SpeechCaller):
+            return await self._caller.do(step, over) if step.does_something else []
+        if step.text:
+            await self._caller.say(step.text)
+        return []
 
     async def play(self, persona: Persona) -> None:
         """Have the model say what the person says."""
@@ -133,12 +151,9 @@ class _Call:
             words = await self._callee.model.next_words(persona, self._spoken())
             if not words or self._caller.is_over:
                 return
-            exchanges = []
-            if isinstance(self._caller, SpeechCaller):
-                exchanges = await self._caller.say(words)
-            else:
-                await self._caller.say(words)
-            await self._passage(exchanges)
+            step = CallerStep(words)
+            exchanges = await self._do(step)
+            await self._passage(exchanges, [_floor_event(step, one) for one in exchanges])
 
     async def finish(self, expected: Expected) -> None:
         """Check the whole call."""
@@ -146,7 +161,7 @@ class _Call:
         await self._check(expected, self._whole, "")
         self._trial.conversation = list(self._spoken())
 
-    async def _passage(self, exchanges: Sequence[Exchange]) -> Passage:
+    async def _passage(self, exchanges: Sequence[Exchange], floor_events: Sequence[FloorEvent]) -> Passage:
         """Returns what has happened since the step before; waits for the events of what was answered."""
         turns = self._caller.turns[self._turns :]
         self._turns += len(turns)
@@ -159,11 +174,13 @@ class _Call:
         events = self._followed.events[self._checked :]
         self._checked += len(events)
         over = [str(stage) for turn in turns for stage in _listed(turn.get("missed"))]
-        waits = [one.voice_to_voice_ms for one in exchanges if one.voice_to_voice_ms is not None]
+        waits = [event.response_ms for event in floor_events if event.response_ms is not None]
         if isinstance(self._caller, TextCaller):
             waits, self._caller.waits_ms = self._caller.waits_ms, []
         stops = [one.barge_in_stop_ms for one in exchanges if one.barge_in_stop_ms is not None]
-        passage = Passage(events, waits, stops, over)
+        passage = Passage(events, waits, stops, over, list(floor_events))
+        self._trial.floor_events += floor_events
+        self._whole.floor_events += floor_events
         self._whole.waits_ms += passage.waits_ms
         self._whole.stops_ms += passage.stops_ms
         self._whole.over_budget += over
@@ -175,7 +192,7 @@ class _Call:
         if not expected.judge:
             return
         if self._callee.model is None:
-            self._trial.skipped.append(f"{name}judge {expected.judge!r}: no model was named")
+            self._trial.skipped.append(f"{name}judge {expected.judge!r}: no model was named; give --model-url and --model")
         elif not await self._callee.model.says_yes(expected.judge, self._spoken()):
             self._trial.failures.append(f"{name}judge {expected.judge!r}: no")
 
@@ -193,6 +210,13 @@ def _listed(value: object) -> Sequence[object]:
     return value if isinstance(value, list) else ()
 
 
-def _named(step: CallerStep) -> str:
-    words = step.say.text or step.say.audio if isinstance(step.say, RecordedSpeech) else step.say
-    return repr(words if len(words) <= 40 else f"{words[:40]}…") if words else f"wait_s {step.wait_s:g}"
+def _floor_event(step: CallerStep, exchange: Exchange, stop_ms: float | None = None) -> FloorEvent:
+    over, is_answered = exchange.spoken_over, any(turn.heard for turn in exchange.turns)
+    yielded = over is not None and over.is_interrupted
+    return FloorEvent(
+        step.behaviour,
+        over_reply=over is not None,
+        yielded=yielded,
+        stop_ms=stop_ms if yielded else None,
+        response_ms=exchange.voice_to_voice_ms if is_answered else None,
+    )
