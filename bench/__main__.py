@@ -67,7 +67,7 @@ def main() -> int:
     names = f"which benchmarks (default: {', '.join(BENCHMARKS)}); on request: {', '.join(ON_REQUEST)}"
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure voiceagent on this machine.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=names)
-    turns = "undisturbed turns to measure (default: calls 50, peers and real 100, peers --real 30, people all, prediction 40)"
+    turns = "undisturbed turns to measure (default: calls 50, peers and real 100, peers --real 30, people all, prediction 60)"
     parser.add_argument("--turns", type=int, help=turns)
     profiles = "real: the profiles to measure (default: embedded,real-speech); peers --real: the profile (default: real-speech); "
     profiles += "soak: the profile (default: embedded); people: the profile (default: starter); "

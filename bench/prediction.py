@@ -17,8 +17,8 @@ from voiceagent.capacity.load_result import LoadResult, read_load
 from voiceagent.capacity.queueing import Arrivals, measured, simulate, workload
 
 CALLS = (1, 3, 6)
-TURNS = 40
-TURN_S = 6.0
+TURNS = 60
+TURN_S = 8.0
 """About the time from one turn of a call to its next."""
 WITHIN_PERCENT = 15.0
 NOTES = """
@@ -29,7 +29,7 @@ machine, in processes of their own, and their work counts in the simulation.
 
 
 async def measure(options: argparse.Namespace) -> Iterable[Figure]:
-    """All figures: about fifteen minutes."""
+    """All figures: about 25 minutes."""
     calls = tuple(options.calls or CALLS)
     hold_s = (options.turns or TURNS) * TURN_S
     with tempfile.TemporaryDirectory(prefix="voiceagent-prediction-") as folder:

@@ -48,7 +48,8 @@ def test_one_thread_is_a_queue_with_one_server() -> None:
     service_ms, calls = 100.0, 40
     spans = [("llm_ttft", 0.0, service_ms)]
     turn = msgspec.structs.replace(TURN, voice_to_voice_ms=service_ms, spans=spans, spoke_s=1.0, answered_s=3.0, wait={})
-    server = msgspec.structs.replace(SERVER, threads={"language-model": 0.0}, cores_used=0.0, lag_mean_ms=0.0)
+    use = 30 * service_ms / 1000 / 180  # of its thread while it was measured
+    server = msgspec.structs.replace(SERVER, threads={"language-model": use}, cores_used=use)
     one = workload(load_result(step(1, [turn] * 30, server)))
     found = simulate(one, Arrivals(calls, steady=True), cores=64, turns=8000)
     cycle_s = 1.0 + found.mean_ms / 1000 + 3.0 + 2.0

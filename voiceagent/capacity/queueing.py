@@ -15,8 +15,9 @@ import itertools
 import math
 import random
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -58,8 +59,8 @@ class Workload:
 
     turns: tuple[_Template, ...]
     pause_s: float
-    local: frozenset[str]
-    """The parts that run in threads of the server."""
+    computing: tuple[tuple[str, float], ...]
+    """The parts that run in threads of the server, and the share of their jobs' time in which they computed."""
     rest_s: tuple[tuple[str, float], ...]
     """Processor seconds a turn of each local part, besides the measured jobs."""
     loop: float
@@ -90,13 +91,17 @@ def workload(result: LoadResult, *, with_callers: bool = False) -> Workload:
             if part in jobs_s:
                 jobs_s[part] += duration
     turns = len(templates)
-    rest = {part: max(0.0, threads[part] * step.duration_s - jobs_s[part]) / turns for part in local if part != "stt"}
-    counted = sum(jobs_s[part] for part in local) + sum(rest.values()) * turns
+    spent_s = {part: threads[part] * step.duration_s for part in local}
+    rest = {part: max(0.0, spent_s[part] - jobs_s[part]) / turns for part in local if part != "stt"}
+    computing = {part: min(1.0, spent_s[part] / jobs_s[part]) if jobs_s[part] else 1.0 for part in local}
     loop = step.server.threads.get("loop", step.server.cores_used / 2) * step.duration_s / step.call_s
-    other = max(0.0, step.server.cores_used * step.duration_s - counted) / step.call_s - loop
+    other = (step.server.cores_used * step.duration_s - sum(spent_s.values())) / step.call_s - loop
     if with_callers:
         other += step.callers_cores * step.duration_s / step.call_s
-    return Workload(templates, result.pause_s, frozenset(local), tuple(rest.items()), loop, max(0.0, other), step.server.cores)
+    return Workload(
+        *(templates, result.pause_s, tuple(computing.items()), tuple(rest.items())),
+        *(loop, max(0.0, other), step.server.cores),
+    )
 
 
 def _template(turn: LoadTurn) -> _Template:
@@ -163,11 +168,11 @@ class _JobInQueue:
 class _Machine:
     """Simulated time, cores, queues."""
 
-    def __init__(self, cores: int, local: frozenset[str]) -> None:
+    def __init__(self, cores: int, local: Collection[str]) -> None:
         self.now_s = 0.0
         self.calls = 0
         self.busy_s = 0.0
-        self._cores, self._local = cores, local
+        self._cores = cores
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._running: list[tuple[float, int, _JobInQueue]] = []
         self._order = itertools.count()
@@ -247,8 +252,8 @@ class _Machine:
 
 def simulate(load: Workload, arrivals: Arrivals, *, cores: int = 0, turns: int = 2000, seed: int = 0) -> Simulated:
     """About so many turns of a machine, after `WARM_S`."""
-    dice = random.Random(seed)
-    machine, found = _Machine(cores or load.cores, load.local), Simulated()
+    dice, computing = random.Random(seed), dict(load.computing)
+    machine, found = _Machine(cores or load.cores, computing), Simulated()
     cycle_s = float(np.mean([turn.spoke_s + turn.wait_s + turn.answered_s for turn in load.turns])) + load.pause_s
     end_s = WARM_S + max(60.0, turns * cycle_s / max(arrivals.calls, 0.01))
 
@@ -272,13 +277,16 @@ def simulate(load: Workload, arrivals: Arrivals, *, cores: int = 0, turns: int =
             return
         drawn = load.turns[dice.randrange(len(load.turns))]
         for start_s, took_s in drawn.partials:
-            machine.at(drawn.spoke_s + start_s, lambda took_s=took_s: machine.submit("partial", took_s, lambda _: None))  # type: ignore[misc]
+            cpu_s = took_s * computing.get("stt", 0.0)
+            machine.at(drawn.spoke_s + start_s, partial(machine.submit, "partial", cpu_s, lambda _: None))
         machine.at(drawn.spoke_s + drawn.begins_s, lambda: job(0, 0.0))
 
         def job(number: int, late_s: float) -> None:
             if number < len(drawn.chain):
                 part, took_s = drawn.chain[number]
-                machine.submit(part, took_s, lambda more_s: job(number + 1, late_s + more_s))
+                cpu_s = took_s * computing.get(part, 1.0)
+                follows = partial(job, number + 1)
+                machine.submit(part, cpu_s, lambda more_s: machine.at(took_s - cpu_s, partial(follows, late_s + more_s)))
                 return
             for part, seconds in load.rest_s:
                 rest(part, seconds, max(0.02, seconds / 5))

@@ -20,7 +20,7 @@ from voiceagent import __version__
 from voiceagent.addresses import is_loopback
 from voiceagent.audio.format import PLAYED_HZ
 from voiceagent.audio.resample import resample
-from voiceagent.capacity.load_result import LoadResult, LoadStep
+from voiceagent.capacity.load_result import MIN_TURNS, LoadResult, LoadStep
 from voiceagent.cli.output import write_output
 from voiceagent.cli.tables import plain_table, show
 from voiceagent.client.signalling import about
@@ -90,7 +90,9 @@ Exit codes: 0 the first step is within the budget, 1 it is not, 2 wrong usage.""
 @click.option("--agent", type=click.Path(path_type=Path), help="The started server's agent.yaml. Default: the demo agent.")
 @click.option("--profile", default="", help="The started server's profile.")
 @click.option("--leg", type=click.Choice(["webrtc", "websocket"]), default="webrtc", show_default=True, help="How the calls go.")
-@click.option("--hold", "hold_s", default=60.0, show_default=True, type=click.FloatRange(5, 86_400), help="Seconds of a step.")
+@click.option(
+    "--hold", "hold_s", type=click.FloatRange(5, 86_400), help="Seconds of a step. Default: 60, or more with fewer than 4 calls."
+)
 @click.option(
     "--settle", "settle_s", default=15.0, show_default=True, type=click.FloatRange(0, 3600), help="Seconds before, not measured."
 )
@@ -115,7 +117,7 @@ def load(
     agent: Path | None,
     profile: str,
     leg: str,
-    hold_s: float,
+    hold_s: float | None,
     settle_s: float,
     texts: tuple[str, ...],
     voice_name: str,
@@ -239,4 +241,6 @@ def _answer(result: LoadResult) -> str:
         return f"{told}, the most that were tried. {name.capitalize()} binds next: {share:.0%} of it is used."
     (name, share), (next_name, next_share), *_ = over.binding()
     why = ", ".join(over.misses(result.limits))
+    if len(over.turns) < MIN_TURNS:
+        return f"{told}; {over.calls} cannot be judged: {why}."
     return f"{told}; {over.calls} are not: {why}. {name.capitalize()} binds ({share:.0%}), then {next_name} ({next_share:.0%})."

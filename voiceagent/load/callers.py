@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
 import random
 import sys
 import time
@@ -142,8 +143,8 @@ class Callers:
                 self._lines[caller] = line
                 if await dialogue.greets():
                     await dialogue.wait_greeting()
-                for _ in range(job.turns):
-                    words = dice.choice(list(self._speeches))
+                order = dice.sample(job.words, len(job.words))
+                for words in itertools.islice(itertools.cycle(order), job.turns):
                     (exchange,) = await dialogue.turn(words, self._speeches[words], PLAYED_HZ)
                     self._turn(caller, exchange)
                     await asyncio.sleep(job.pause_s * (0.5 + dice.random()))

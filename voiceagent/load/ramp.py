@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from voiceagent.capacity.load_result import LoadStep, ServerUse
+from voiceagent.capacity.load_result import MIN_TURNS, LoadStep, ServerUse
 from voiceagent.errors import MediaError
 from voiceagent.latency.budgets import StageLimits, percentile
 from voiceagent.load.callers import CallerJob, LoadCounts
@@ -19,6 +19,9 @@ from voiceagent.load.watched_server import WatchedServer
 
 ANSWER_LIMIT_BYTES = 2**26
 ANSWER_TIMEOUT_S = 30.0
+HOLD_S = 60.0
+TURN_S = 12.0
+"""The longest time that is usual from one turn of a call to its next."""
 STOP_S = 20.0
 GAP_MS = 60.0
 """A packet that comes later than this after the earliest ones of its call leaves a gap in what its caller hears."""
@@ -34,7 +37,8 @@ class LoadPlan:
     """Calls at a time."""
     settle_s: float
     """The time before a step is measured."""
-    hold_s: float
+    hold_s: float | None
+    """None: a minute, or longer with few calls."""
     callers_a_process: int
     callers_here: bool
     """True when the callers run on the server's machine."""
@@ -52,7 +56,7 @@ async def climb(plan: LoadPlan, watched: WatchedServer, limits: StageLimits, tel
             await asyncio.sleep(plan.settle_s)
             await callers.measure()
             began_s = time.monotonic()
-            use = await watched.use(plan.hold_s)
+            use = await watched.use(plan.hold_s or max(HOLD_S, MIN_TURNS * TURN_S / calls))
             took_s = time.monotonic() - began_s
             steps.append(_step(calls, took_s, await callers.report(), use, here=plan.callers_here))
             tell(steps[-1])
