@@ -29,7 +29,7 @@ CONVERSATIONS = 8
 HEARD_SHARE, HEARD_ROWS = 0.3, 3000
 """Of the rows those that were spoken and heard, where there are so many lines of them: else in proportion, so that none comes
 too often."""
-PLAYED_SHARE, STEPS_SHARE = 0.45, 0.05
+PLAYED_SHARE, STEPS_SHARE = 0.35, 0.05
 """Of the rows those of agents written by hand, and those of agents in steps. The others are grown from templates."""
 RENAMED_SHARE, ENDING_SHARE = 0.6, 0.12
 """Of the agents written by hand those with other names for their tools; of all those that may end the call."""

@@ -13,6 +13,7 @@ import pytest
 
 from bench.starter.cases import agents
 from models.train.tools.demo import DEMO_TOOLS
+from models.train.tools.exchanged_facts import FIGURE, with_other_facts
 from models.train.tools.held_out import is_judged
 from models.train.tools.played import played
 from models.train.tools.scenarios import Call, Scenario, digit_by_digit, scenarios, with_other_values
@@ -91,3 +92,20 @@ def test_exchanged_values_are_said_and_called_alike(seed: int) -> None:
     for turn in turns:
         for call in turn.calls:
             assert all(str(value) in said for value in call.arguments.values() if value in ("Zanzibar", "Quokka"))
+
+
+def test_other_facts_stand_in_the_instructions_and_in_the_answers_alike() -> None:
+    rng = random.Random(5)
+    changed = 0
+    for one in scenarios():
+        other = with_other_facts(one, rng)
+        before = {dialogue[0].said: dialogue[0].answer for dialogue in one.dialogues if len(dialogue) == 1}
+        for dialogue in other.dialogues:
+            said, answer = dialogue[0].said, dialogue[0].answer
+            if len(dialogue) > 1 or answer == before[said]:
+                continue
+            changed += 1
+            told = set(FIGURE.findall(before[said])) & set(FIGURE.findall(one.instructions))
+            assert len(told) == len(set(FIGURE.findall(answer)) & set(FIGURE.findall(other.instructions))), answer
+        assert other.tools == one.tools
+    assert changed > 200

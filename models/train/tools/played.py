@@ -13,6 +13,7 @@ from typing import Any
 
 from models.train.tools.agents import demo_instructions
 from models.train.tools.demo import DEMO_TOOLS
+from models.train.tools.exchanged_facts import with_other_facts
 from models.train.tools.families import Made
 from models.train.tools.held_out import is_judged
 from models.train.tools.requests import Request
@@ -29,6 +30,11 @@ tool fits. So many tools of others."""
 OTHER_FILES_SHARE = 0.2
 """Of the values that are exchanged, those out of another agent's file."""
 OTHER_NUMBERS_SHARE = 0.7
+OTHER_FACTS_SHARE = 0.75
+"""Of the agents those whose instructions state other facts than the file."""
+FACTS_SHARE, UNTOLD_SHARE = 0.3, 0.05
+"""Of the dialogues those that ask for a fact of the instructions, and for one that they do not tell: where every third asked for
+what is not there, the model took to denying what is."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,8 @@ def played(rng: random.Random, conversations: int) -> tuple[PlayedAgent, list[li
     """An agent and conversations with it."""
     demo = rng.random() < DEMO_SHARE
     one = rng.choice([one for one in scenarios() if bool(one.tools) is not demo])
+    if not demo and rng.random() < OTHER_FACTS_SHARE:
+        one = with_other_facts(one, rng)
     own = {tool.tool.name: tool for tool in one.tools}
     kept = dict(own)
     if own and rng.random() < LESS_TOOLS_SHARE and len(own) > 1:
@@ -66,9 +74,9 @@ def played(rng: random.Random, conversations: int) -> tuple[PlayedAgent, list[li
 def _conversation(one: Scenario, tools: Mapping[str, OwnTool], rng: random.Random) -> list[Message]:
     greeting = one.greeting or rng.choice(read("talk")["greetings"])
     messages = [said(greeting)] if rng.random() < GREETED_SHARE else []
-    parts = [rng.choice(one.dialogues)]
+    parts = [_dialogue(one, rng)]
     while rng.random() < CHAINED_SHARE and len(parts) < 3:
-        parts.append(rng.choice(one.dialogues))
+        parts.append(_dialogue(one, rng))
     enums = {key for tool in tools.values() or DEMO_TOOLS for key, shape in _shapes(tool).items() if "enum" in shape}
     enums |= set() if one.tools else {"expression"}
     for dialogue in parts:
@@ -78,6 +86,14 @@ def _conversation(one: Scenario, tools: Mapping[str, OwnTool], rng: random.Rando
                 return [*messages, user(turn.said), said(rng.choice(read("talk")["denials"]))] if len(dialogue) == 1 else []
             messages += [user(turn.said), *_answered(turn, tools, rng)]
     return messages
+
+
+def _dialogue(one: Scenario, rng: random.Random) -> tuple[Turn, ...]:
+    roll = rng.random()
+    told = [dialogue for dialogue in one.dialogues if dialogue[0].is_fact and dialogue[0].answer]
+    untold = [dialogue for dialogue in one.dialogues if dialogue[0].is_fact and not dialogue[0].answer]
+    others = [dialogue for dialogue in one.dialogues if not dialogue[0].is_fact]
+    return rng.choice((told if roll < FACTS_SHARE else untold if roll < FACTS_SHARE + UNTOLD_SHARE else others) or others)
 
 
 def _answered(turn: Turn, tools: Mapping[str, OwnTool], rng: random.Random) -> list[Message]:

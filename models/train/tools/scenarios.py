@@ -53,6 +53,8 @@ class Turn:
     said: str
     calls: tuple[Call, ...] = ()
     answer: str = ""
+    is_fact: bool = False
+    """True if the instructions are asked for something, whether they tell it or not."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ def _turn(line: str, section: str) -> Turn:
     if not arrow or not right.strip():
         raise ValueError(f"nothing behind an arrow in: {line}")
     if section == "facts":
-        return Turn(said, answer="" if right == MISSING else right)
+        return Turn(said, answer="" if right == MISSING else right, is_fact=True)
     if section == "none":
         return Turn(said, answer=right)
     if right[:2] in (f"{MISSING} ", f"{NOTHING} "):
@@ -165,7 +167,7 @@ def _exchanged(turn: Turn, name: str, value: Any, new: Any, spoken: str, new_spo
         for call in turn.calls
     )
     said = re.sub(_whole(spoken), lambda _: new_spoken, turn.said)
-    return Turn(said, calls, turn.answer.replace(spoken, new_spoken))
+    return replace(turn, said=said, calls=calls, answer=turn.answer.replace(spoken, new_spoken))
 
 
 def _whole(words: str) -> str:
