@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -13,8 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from bench.harness import Figure, plain
+from bench.people_recogniser import english
 from bench.stt.everyday import Sentence, by_espeak, by_piper
 from bench.stt.speech import RATE_HZ
+from bench.stt.spelling import compared
 from tests.people.people import recordings
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.whisper import WhisperEngine, create
@@ -33,20 +36,26 @@ letter; an address, without regard to capitals and commas.
 
 Run with `--text-only`, there are no rows of synthetic speech.
 
-- *spoken*: by the Piper voice Joe, heard by Whisper tiny.en (English); in German and Spanish by espeak-ng, heard by
-  Whisper base. Published recognisers hear espeak-ng badly, so these rows say little of people. With the hint as in calls, a wrong
-  value is said again at another pace, twice at most.
-- *hint for short answers*: as a call does it (`voiceagent/stt/decoder.py`): answers of three words at most are written a second
-  time. *hint as prompt*: all answers are written behind the hint.
 - *people*: single digits, numbers, spelled names, yes and no of `tests/people` and of the sets that `$VOICEAGENT_PEOPLE` names,
-  each in one try.
+  each in one try. *other words*: people's commands, phrases, sentences and codes, while such a value is awaited, and the
+  processor's time for a decode.
+- *as in calls*: `voiceagent/stt/decoder.py` writes an answer once more behind the hint of the kind, and takes that text if it is
+  likelier. *hint as prompt*: all answers are written behind the hint alone.
+- *spoken*: by the Piper voice Joe, heard by Whisper tiny.en (English); in German and Spanish by espeak-ng, heard by Whisper base.
+  Published recognisers hear espeak-ng badly, so those rows say little of people. At most ten values of a kind in English and four
+  in the others, the first of the list that hold no figures. *as in calls*, a wrong value is said again at another pace, twice at
+  most.
 """
 CARD = CardDigits()
 """The kind itself knows marks alone."""
 OF_DIGITS = frozenset({"phone", "digits", "money", "card", "date_of_birth", "time"})
-IN_CALLS = "hint for short answers"
+IN_CALLS = "as in calls"
 WAYS = ("no hint", IN_CALLS, "hint as prompt")
 BY_ESPEAK = ("de", "es")
+OTHER_WORDS = ("words and phrases", "sentences", "prompts, en", "codes")
+AWAITED = ("digits", "name", "email", "date", "yes_no")
+MOST_SPOKEN = {"en": 10, "de": 4, "es": 4}
+"""The most values of a kind that are spoken."""
 PACES = ((1.0, 150), (1.2, 130), (0.9, 170))
 """The length scale of Piper and the words a minute of espeak-ng, by try."""
 DUMP = os.environ.get("VALUES_DUMP", "")
@@ -129,10 +138,9 @@ def is_right(one: Dictated, value: str) -> bool:
 async def measure(options: argparse.Namespace) -> Iterable[Figure]:
     """All figures: about ten minutes of an idle core."""
     listed = list(dictated())
+    in_english = [one for one in listed if one.language == "en"]
     figures = list(first_try())
     figures += list(shares("as text, mended", [(one, is_right(one, understood(one, one.turns))) for one in listed]))
-    spoken = [one for one in listed if one.value != NOT_ABOUT_IT]
-    english = [one for one in spoken if one.language == "en"]
     tiny = create(resolve("whisper-tiny.en"), {**profile("starter").stt.options, "doubt_below": None, "use_prompt": True})
     base = create(resolve("whisper-base"), {"compute_type": "int8", "use_prompt": True})
     try:
@@ -140,10 +148,11 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
         if options.text_only:
             return figures
         for way in WAYS:
-            figures += shares(f"spoken, en, {way}", await tried(tiny, english, way))
+            figures += shares(f"spoken, en, {way}", await tried(tiny, sample(in_english, MOST_SPOKEN["en"]), way))
         for code in BY_ESPEAK:
-            of = [one for one in spoken if one.language == code]
-            figures += list(shares(f"spoken, {code}, {WAYS[0]}", await tried(base, of, WAYS[0])))[:3]
+            of = sample((one for one in listed if one.language == code), MOST_SPOKEN[code])
+            for way in (WAYS[0], IN_CALLS):
+                figures += list(shares(f"spoken, {code}, {way}", await tried(base, of, way)))[:3]
     finally:
         await tiny.close()
         await base.close()
@@ -189,27 +198,40 @@ def percent(outcomes: Sequence[Outcome]) -> float:
 
 
 async def tried(engine: WhisperEngine, values: Sequence[Dictated], way: str) -> list[Outcome]:
-    """The values as a recogniser hears them; a wrong one is said again, at another pace."""
-    found: dict[int, Outcome] = {}
-    for number, (scale, pace) in enumerate(PACES if way == IN_CALLS else PACES[:1], 1):
-        left = [at for at in range(len(values)) if at not in found or not found[at].turns]
-        said = [Sentence(turn, values[at].kind) for at in left for turn in values[at].turns]
-        is_english = bool(values) and values[0].language == "en"
-        voices = {"pt": "pt-br", "fr": "fr-fr"}.get(values[0].language, values[0].language)
-        audio = (
-            await by_piper(resolve("piper-joe") / "voice.onnx", said, (scale,))
-            if is_english
-            else by_espeak(said, (voices,), (pace,))
-        )
-        clips = iter(audio)
-        for at in left:
-            one = values[at]
-            words = [await heard(engine, next(clips).audio, one, way) for _ in one.turns]
-            right = is_right(one, understood(one, words))
-            before = found.get(at)
-            first = right if before is None else before.right
-            found[at] = Outcome(one, first, number * len(one.turns) if right else 0)
-    return [found[at] for at in range(len(values))]
+    """The values as a recogniser hears them; a wrong one is said again, at another pace, where it is led as in calls."""
+    found = {one: Outcome(one, False) for one in values}
+    for number in range(1, 1 + (len(PACES) if way == IN_CALLS else 1)):
+        left = [one for one in values if not found[one].turns]
+        await say(left, number)
+        for one in left:
+            words = [await heard(engine, _SPOKEN[turn, number], one, way) for turn in one.turns]
+            if is_right(one, understood(one, words)):
+                found[one] = Outcome(one, number == 1, number * len(one.turns))
+    return list(found.values())
+
+
+def sample(values: Iterable[Dictated], most: int) -> list[Dictated]:
+    """The first values of each kind whose words a voice can say: figures would be read as one large number."""
+    chosen: dict[str, list[Dictated]] = {}
+    for one in values:
+        if one.value != NOT_ABOUT_IT and not any(char.isdigit() for turn in one.turns for char in turn):
+            chosen.setdefault(one.kind, []).append(one)
+    return [one for listed in chosen.values() for one in listed[:most]]
+
+
+_SPOKEN: dict[tuple[str, int], np.ndarray] = {}
+"""The audio of a turn at a try."""
+
+
+async def say(values: Sequence[Dictated], number: int) -> None:
+    """Speak the turns by a published voice, unless they were spoken for another way of hearing them."""
+    scale, pace = PACES[number - 1]
+    for code in {one.language for one in values}:
+        turns = {turn: one.kind for one in values if one.language == code for turn in one.turns if (turn, number) not in _SPOKEN}
+        said = [Sentence(turn, name) for turn, name in turns.items()]
+        voice = resolve("piper-joe") / "voice.onnx"
+        clips = await by_piper(voice, said, (scale,)) if code == "en" else by_espeak(said, (code,), (pace,))
+        _SPOKEN.update({(clip.text, number): clip.audio for clip in clips})
 
 
 async def heard(engine: WhisperEngine, audio: np.ndarray, one: Dictated, way: str) -> str:
@@ -253,4 +275,21 @@ async def people(engine: WhisperEngine) -> list[Figure]:
     for way in WAYS:
         told = [(one, is_right(one, understood(one, [await heard(engine, audio, one, way)]))) for one, audio in values]
         figures += [figure for figure in shares(f"people, en, {way}", told) if "turns" not in figure.name]
+    return figures + await other_answers(engine)
+
+
+async def other_answers(engine: WhisperEngine) -> list[Figure]:
+    """People's other words, with and without a value that is waited for, and the processor's time for a decode."""
+    spoken = [clip for name, clips in english().items() if name in OTHER_WORDS for clip in clips]
+    figures: list[Figure] = []
+    for name in ("", *AWAITED):
+        hint = kind(name).hint(Frame("en", TODAY)) if name else ""
+        of = engine.expecting(ExpectedValue(digits=name in OF_DIGITS, hint=hint)) if name else engine
+        right, began = 0, time.process_time()
+        for clip in spoken:
+            audio = np.pad(clip.audio.astype(np.float32) / np.float32(32768), (RATE_HZ // 10, RATE_HZ // 5))
+            right += compared((await of.transcribe(audio, final=True)).text) == compared(clip.text)
+        label = f"people, en, other words, {f'{name} awaited' if name else 'no hint'}"
+        figures.append(plain(f"{label}: right, of {len(spoken)}", right, "", 0))
+        figures.append(plain(f"{label}: CPU a decode", 1000 * (time.process_time() - began) / len(spoken), "ms"))
     return figures

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from voiceagent.stt.decoder import BatchDecoder
 from voiceagent.stt.gates import GateLimits, ends_in_a_loop, rejection, says_all_twice
 from voiceagent.stt.hypothesis import DecodeWindow, Hypothesis, RecognisedWord
 from voiceagent.stt.short_whisper import ShortWhisper
+from voiceagent.turn_taking.patience import ExpectedValue
 
 
 def hypothesis(text: str, *, no_speech: float = 0.05, log_probability: float = -0.3, ratio: float | None = None) -> Hypothesis:
@@ -107,6 +109,7 @@ class Written:
     def __init__(self, result: Any, tokens: list[int]) -> None:
         self._result = result
         self.sequences_ids = [tokens]
+        self.scores: list[float] = result.scores
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._result, name)
@@ -144,3 +147,48 @@ def test_without_a_penalty_a_loop_stays(model: ShortWhisper, monkeypatch: pytest
     (heard,) = BatchDecoder(model).decode([WINDOW])
     assert heard.text.lower().count("paris") == 2
     assert looping.penalties == [1.0]
+
+
+MOST_START = 4
+"""The tokens at the start of a transcript, if no text stands before it."""
+
+
+class Led:
+    """A model that writes another text, so likely, where a text stands before it."""
+
+    def __init__(self, model: Any, tokens: list[int], score: float) -> None:
+        self._model = model
+        self._tokens, self._score = tokens, score
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def generate(self, encoded: Any, prompts: Sequence[Sequence[int]], **options: Any) -> Any:
+        results = self._model.generate(encoded, prompts, **options)
+        if len(prompts[0]) <= MOST_START:
+            return results
+        led = [Written(result, self._tokens) for result in results]
+        for one in led:
+            one.scores = [self._score]
+        return led
+
+
+@pytest.mark.parametrize(
+    ("led", "score", "text"),
+    [
+        ("That time is in Paris.", -0.01, "That time is in Paris."),  # likelier
+        ("That time is in Paris.", -9.0, ""),
+        ("In Rome, please.", -0.01, ""),  # the hint itself
+    ],
+)
+def test_behind_a_hint_a_likelier_text_is_taken_and_judged_as_the_first_one(
+    model: ShortWhisper, monkeypatch: pytest.MonkeyPatch, led: str, score: float, text: str
+) -> None:
+    window = replace(WINDOW, expected=ExpectedValue(hint="At noon. In Rome, please."))
+    decoder = BatchDecoder(model)
+    tokens = model.hf_tokenizer.encode(f" {led}", add_special_tokens=False).ids
+    (alone,) = decoder.decode([WINDOW])
+    monkeypatch.setattr(model, "model", Led(model.model, tokens, score))
+    (heard,) = decoder.decode([window])
+    assert heard.text == (text or alone.text)
+    assert heard.mean_log_probability == alone.mean_log_probability

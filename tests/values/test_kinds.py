@@ -56,6 +56,8 @@ def frame(name: str, code: str = "en") -> Frame:
         ("email", "no, dot org", "jo@example.com", "jo@example.org", ""),
         ("email", "mike seventy-seven at gmail dot com", "", "mike77@gmail.com", ""),
         ("email", "J underscore Schultz, that's S C H U L T Z, at gmail dot com", "", "j_schultz@gmail.com", ""),
+        ("email", "Laura dot Bennett it gmail.com", "", "laura.bennett@gmail.com", ""),
+        ("email", "Dan.Wooatgmail.com", "", "dan.woo@gmail.com", ""),
         ("email", "no, woo is W U", "dan.woo@gmail.com", "dan.wu@gmail.com", ""),
         ("email", "wolf with an e at the end", "m.wolf@gmail.com", "m.wolfe@gmail.com", ""),
         ("name", "Catherine with a K, Moore", "", "Katherine Moore", ""),
@@ -72,6 +74,7 @@ def frame(name: str, code: str = "en") -> Frame:
         ("address", "it's fourteen fifty Elm Street, Austin", "", "1450 Elm Street, Austin", ""),
         ("address", "no, seventy-three", "37 Hill Street, Boulder", "73 Hill Street, Boulder", ""),
         ("address", "nine Queen Street, Leeds, L S one, two T W", "", "9 Queen Street, Leeds, LS1, 2TW", ""),
+        ("address", "9 Queen Street, Leeds LS1 2 TW", "", "9 Queen Street, Leeds LS1 2TW", ""),
         ("money", "one forty-nine ninety-nine", "", "149.99 USD", ""),
         ("name", "with an e at the end, C L A R K E", "Susan Clark", "Susan Clarke", ""),
         ("address", "6 Church Lane, York YO1 7HX", "", "6 Church Lane, York YO1 7HX", ""),
@@ -157,6 +160,23 @@ def test_other_words_are_not_about_the_value(name: str, said: str) -> None:
 )
 def test_what_may_be_something_else_is_doubtful(name: str, said: str) -> None:
     assert kind(name).hear(said, "", frame(name)).doubtful
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "said", "options", "grows"),
+    [
+        ("en", "phone", "212 555 0147", {}, False),
+        ("de", "phone", "null acht neun zwölf vierunddreißig", {}, True),
+        ("nl", "phone", "0612345678", {}, False),
+        ("en", "digits", "4 8 1", {}, True),
+        ("en", "digits", "4 8 1", {"length": 3}, False),
+        ("en", "digits", "4 8 1", {"least": 3, "most": 5}, True),
+    ],
+)
+def test_a_number_that_may_be_longer_is_growing(code: str, name: str, said: str, options: dict[str, object], grows: bool) -> None:
+    heard = kind(name).hear(said, "", Frame(code, date(2026, 11, 27), options=options))
+    assert heard.value is not None
+    assert heard.growing is grows
 
 
 def test_a_value_stands_in_no_repr() -> None:

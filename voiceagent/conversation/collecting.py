@@ -28,7 +28,7 @@ KEPT = frozenset({"phone", "email", "name", "address", "date_of_birth"})
 """Kinds that stay the same through a call: a tool's parameter of another kind is asked for again at the tool's next call."""
 TOLD_UNASKED = frozenset({"phone", "email", "date", "time", "date_of_birth", "digits", "money", "choice", "card"})
 """Kinds that are recognised in words that answer no question for them. Anything may be a name."""
-OPEN_ENDED = frozenset({"phone", "name", "address", "money"})
+OPEN_ENDED = frozenset({"name", "address", "money"})
 """Kinds of which more may follow what is one already."""
 KEYED = {"phone": 15, "digits": 32, "card": 19, "date_of_birth": 8}
 """Most keys by which a value may be keyed in at a telephone."""
@@ -379,7 +379,7 @@ def progress_of(step: Step, said: str) -> Progress | None:
         return ""
     if heard.value is None:
         return "open"
-    return "growing" if rule.kind in OPEN_ENDED else "whole"
+    return "growing" if heard.growing or rule.kind in OPEN_ENDED else "whole"
 
 
 def expected(step: Step) -> ExpectedValue | None:

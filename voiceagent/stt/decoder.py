@@ -24,6 +24,7 @@ from voiceagent.stt.gates import ends_in_a_loop, says_all_twice
 from voiceagent.stt.hypothesis import DecodeWindow, Hypothesis, RecognisedWord
 from voiceagent.stt.short_whisper import ShortWhisper
 from voiceagent.stt.vocabulary import Vocabulary, WordTrial, with_trials
+from voiceagent.turn_taking.language import bare_words
 from voiceagent.turn_taking.languages import language
 from voiceagent.turn_taking.patience import NOTHING, ExpectedValue
 
@@ -69,6 +70,12 @@ def leading_text(value: ExpectedValue, word: str = "") -> str:
 def is_short(text: str) -> bool:
     """True when the text may be a single value that was misheard."""
     return len(text.split()) <= SHORT_WORDS
+
+
+def is_echo(text: str, hint: str) -> bool:
+    """True if several words stand in the hint in the same order: a recogniser writes them for a noise."""
+    said, known = bare_words(text), bare_words(hint)
+    return len(said) > 1 and any(known[at : at + len(said)] == said for at in range(len(known)))
 
 
 def is_value(text: str, value: ExpectedValue, code: str = LANGUAGE) -> bool:
@@ -167,7 +174,7 @@ class BatchDecoder:
             [*self._prompt(window.prompt), *self._start(language)] for window, language in zip(windows, languages, strict=True)
         ]
         results = self._written(windows, encoded, prompts)
-        self._lead_to_value(windows, encoded, languages, results)
+        judged = self._lead_to_value(windows, encoded, languages, results)
         tokens = [self._text_tokens(result) for result in results]
         texts = [self._text(result) for result in results]
         if windows[0].word_times and any(texts):
@@ -180,12 +187,12 @@ class BatchDecoder:
         return [
             Hypothesis(
                 words=heard,
-                no_speech_probability=float(result.no_speech_prob),
-                mean_log_probability=_mean_log_probability(result),
+                no_speech_probability=float(judge.no_speech_prob),
+                mean_log_probability=_mean_log_probability(judge),
                 compression_ratio=compression_ratio(text),
                 language=language if window.detect else "",
             )
-            for window, language, heard, result, text in zip(windows, languages, words, results, texts, strict=True)
+            for window, language, heard, judge, text in zip(windows, languages, words, judged, texts, strict=True)
         ]
 
     def _languages(self, windows: Sequence[DecodeWindow], encoded: ctranslate2.StorageView) -> list[str]:
@@ -234,25 +241,45 @@ class BatchDecoder:
         encoded: ctranslate2.StorageView,
         languages: Sequence[str],
         results: list[GenerationResult],
-    ) -> None:
-        """Write short answers once more, from the same encoding, led to what was asked for. A new text is the result if it is
-        such a value and likelier than the one before."""
+    ) -> list[GenerationResult]:
+        """Write answers once more, from the same encoding, led to what was asked for. A new text of a short one is the result if
+        it is such a value and likelier than the one before; behind a hint, any that is likelier and no part of the hint. Returns
+        the results by which the gates judge: behind a hint, a noise is written as such an answer, too."""
         value = windows[0].expected
         asked = [
             row
             for row, language in enumerate(languages)
-            if value and (value.hint or language == LANGUAGE) and is_short(self._text(results[row]))
+            if (value.digits or value.choices) and (value.hint or language == LANGUAGE) and is_short(self._text(results[row]))
         ]
-        if not asked:
-            return
-        lead = [self._tokenizer.sot_prev, *self._tokenizer.encode(f" {leading_text(value)}")]
-        prompts = [[*lead, *self._start(language)] for language in languages]
-        led = self._generate(windows, encoded, prompts, self._loop_penalty ** LOOP_POWERS[-1], MOST_TOKENS)
-        for row in asked:
-            is_likelier = _mean_log_probability(led[row]) > _mean_log_probability(results[row])
-            has_ended = len(self._text_tokens(led[row])) < MOST_TOKENS
-            if is_likelier and has_ended and is_value(self._text(led[row]), value, languages[row]):
-                results[row] = led[row]
+        if asked:
+            led = self._led(windows, encoded, languages, self._loop_penalty ** LOOP_POWERS[-1], MOST_TOKENS)
+            for row in asked:
+                has_ended = len(self._text_tokens(led[row])) < MOST_TOKENS
+                is_such = has_ended and is_value(self._text(led[row]), value, languages[row])
+                if is_such and _mean_log_probability(led[row]) > _mean_log_probability(results[row]):
+                    results[row] = led[row]
+        judged = list(results)
+        texts = [self._text(result) for result in results]
+        if value.hint and any(texts):
+            led = self._led(windows, encoded, languages, 1.0)
+            for row, window in enumerate(windows):
+                text = self._text(led[row])
+                is_likelier = _mean_log_probability(led[row]) > _mean_log_probability(results[row])
+                if texts[row] and is_likelier and not self._loops(led[row], window) and not is_echo(text, value.hint):
+                    results[row] = led[row]
+        return judged
+
+    def _led(
+        self,
+        windows: Sequence[DecodeWindow],
+        encoded: ctranslate2.StorageView,
+        languages: Sequence[str],
+        penalty: float,
+        most_tokens: int = 0,
+    ) -> list[GenerationResult]:
+        """One transcript a window, written behind the text that leads to the value."""
+        lead = [self._tokenizer.sot_prev, *self._tokenizer.encode(f" {leading_text(windows[0].expected)}")]
+        return self._generate(windows, encoded, [[*lead, *self._start(code)] for code in languages], penalty, most_tokens)
 
     def _with_vocabulary(
         self,

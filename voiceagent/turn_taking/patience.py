@@ -146,7 +146,7 @@ class ExpectedValue:
     """Such answers, in the language of the call: they lead the recogniser in place of the digits and the choices."""
 
     def __bool__(self) -> bool:
-        return self.digits or bool(self.choices)
+        return self.digits or bool(self.choices) or bool(self.hint)
 
     def holds(self, text: str, language: Language) -> bool:
         """True if the text is such a value and nothing else. Blanks do not distinguish choices: "table cloth" is "tablecloth"."""

@@ -80,6 +80,8 @@ class Dictation:
     """Before a letter that does not stand twice."""
     at_domain: frozenset[str] = frozenset()
     """Words for "at" before a domain alone."""
+    like_at: frozenset[str] = frozenset()
+    """Words that a recogniser writes for "at" before a well-known domain."""
     number_words: frozenset[str] = frozenset()
     """Before the number of a house."""
     proposals: frozenset[Phrase] = frozenset()

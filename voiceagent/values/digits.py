@@ -19,6 +19,8 @@ from voiceagent.values.spoken import Item, Token, items_of, questions, tokens_of
 MOST_DIGITS = 32
 SHORTEST_PHONE, LONGEST_PHONE = 7, 15
 """ITU-T E.164 allows 15 digits."""
+MORE = ("1", "12", "123")
+"""Digits that may follow: some countries have numbers of several lengths."""
 LONGEST_GROUP = 5
 """A longer group of a telephone number is read back in several."""
 LONGEST_CARD = 19
@@ -50,6 +52,10 @@ class Digits:
     def too_long(self, digits: str, frame: Frame) -> bool:
         """True if nothing that follows makes them valid."""
         return len(digits) > self.most(frame)
+
+    def may_grow(self, digits: str, frame: Frame) -> bool:
+        """True if the value may be the beginning of a longer one."""
+        return any(self.canonical(digits + more, frame) is not None for more in MORE)
 
     def hear(self, said: str, so_far: str, frame: Frame) -> HeardValue:
         """The digits that were said."""
@@ -88,7 +94,8 @@ class Digits:
         value = self.canonical(digits, frame)
         if value is None and self.too_long(digits, frame):
             return HeardValue(about_it=True)
-        return HeardValue(value, "" if value is not None else digits, about_it=True, doubtful=doubtful)
+        growing = value is not None and self.may_grow(digits, frame)
+        return HeardValue(value, "" if value is not None else digits, about_it=True, doubtful=doubtful, growing=growing)
 
     def _is_about(self, said: str, digits: str, items: Sequence[Item], tokens: Sequence[Token], frame: Frame) -> bool:
         """Most of the words are digits or words that go with them, or the whole value is there."""

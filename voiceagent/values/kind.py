@@ -24,6 +24,8 @@ class HeardValue:
     """True if the words are about the value."""
     doubtful: bool = False
     """True if the value may be another one."""
+    growing: bool = False
+    """True if more may follow what is a whole value already."""
 
 
 ELSEWHERE = HeardValue()

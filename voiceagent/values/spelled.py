@@ -25,6 +25,7 @@ DOMAINS = words(
     tiscali.it ziggo.nl kpnmail.nl planet.nl xs4all.nl telfort.nl sapo.pt uol.com.br bol.com.br terra.com.br
     example.com example.org btinternet.com comcast.net"""
 )
+_GLUED = re.compile(r"(.+)(?:at|it)(gmail|googlemail|yahoo|hotmail|outlook|icloud|gmx|web)")
 TOP_LEVEL = words(
     """com org net de fr es it nl pt br uk eu co info io me ch at be edu gov us ca au dev app cloud online shop biz cat lu
     ie mx ar cl pl se dk no fi"""
@@ -176,13 +177,18 @@ def _without_ends(items: list[Item], tokens: Sequence[Token], own: Dictation) ->
 
 
 def _with_sign(tokens: list[Token], own: Dictation) -> list[Token]:
-    """The words, with the sign for "bei" before a domain if the address has no sign itself."""
+    """The words, with the sign for "bei" before a domain, and for "it" before a well-known one, if the address has no sign."""
     signs = [own.signs.get((one.word,), one.text) for one in tokens]
     if "@" in signs:
         return tokens
     for at, one in enumerate(tokens):
-        if one.word in own.at_domain and "." in signs[at + 2 : at + 4] and tokens[-1].word in TOP_LEVEL:
+        is_domain = "." in signs[at + 2 : at + 4] and tokens[-1].word in TOP_LEVEL
+        is_known = any("".join(signs[at + 1 : end]).casefold() in DOMAINS for end in range(at + 4, len(signs) + 1))
+        if (is_domain and one.word in own.at_domain) or (is_known and one.word in own.like_at):
             return [*tokens[:at], Token("@", "", False, one.broken), *tokens[at + 1 :]]
+        if "." in signs[at + 1 : at + 2] and (glued := _GLUED.fullmatch(one.word)):  # "jonesatgmail.com"
+            local, domain = (Token(part, part, True, False) for part in glued.groups())
+            return [*tokens[:at], local, Token("@", "", True, False), domain, *tokens[at + 1 :]]
     return tokens
 
 
@@ -510,11 +516,11 @@ def _line(tokens: Sequence[Token], own: Dictation, frame: Frame) -> str:
         is_next = previous is not None and not token.broken and not tokens[previous.at].glued
         if previous is not None and is_next and previous.kind == one.kind == "digit" and _continues(parts, one, tokens):
             parts[-1] += one.text
-        elif previous is not None and is_next and _is_code(one, previous, tokens, own):
+        elif previous is not None and is_next and _is_code(one, previous, tokens, own, ends=ahead is None):
             parts[-1] = f"{parts[-1]}{word}".upper() if previous.kind == "word" else parts[-1] + word
         elif parts and token.glued and tokens[one.at - 1].word:  # YO1
             parts[-1] += word
-        elif parts and tokens[one.at - 1].text in "-'’" and token.glued and one.at:
+        elif parts and tokens[one.at - 1].text in "-'’" and token.glued and one.at and tokens[one.at - 2].word.isalpha():
             parts[-1] += tokens[one.at - 1].text + word
         else:
             parts.append((", " if token.broken and parts and tokens[one.at - 1].text == "," else " ") + word)
@@ -531,9 +537,11 @@ def _continues(parts: Sequence[str], one: Item, tokens: Sequence[Token]) -> bool
     return is_said and len(one.text) == 2 and (length >= 2 or len(parts) == 1) and length + 2 <= LONGEST_NUMBER
 
 
-def _is_code(one: Item, previous: Item, tokens: Sequence[Token], own: Dictation) -> bool:
+def _is_code(one: Item, previous: Item, tokens: Sequence[Token], own: Dictation, *, ends: bool) -> bool:
     """True if both are letters or a letter and a digit: "5 a", "L S 1"."""
     letters = [tokens[item.at] for item in (previous, one) if item.kind == "word" and len(tokens[item.at].word) == 1]
     digits = [item for item in (previous, one) if item.kind == "digit" and (len(item.text) == 1 or item is previous)]
+    if previous.kind == "digit" and len(previous.text) == 1 and ends and len(tokens[one.at].word) == 2:  # "2 TW"
+        return tokens[one.at].text.isupper()
     are_letters = bool(letters) and all(one.word not in own.small or one.text.isupper() for one in letters)
     return are_letters and len(letters) + len(digits) == 2

@@ -31,6 +31,7 @@ GERMAN = Dictation(
     ),
     as_in=phrases("wie|wie in|für|von|wie bei"),
     ends=phrases("am ende|es endet auf|endet auf|endet mit|hinten|die endung ist|zum schluss|am schluss"),
+    like_at=words("ad et hat"),
     with_letter=words("mit"),
     without_letter=words("ohne kein"),
     single_letter=words("nur einem einfachem"),

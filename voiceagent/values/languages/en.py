@@ -27,6 +27,7 @@ ENGLISH = Dictation(
     ),
     as_in=phrases("as in|is in|like|for|as|is for|like in"),
     ends=phrases("it ends in|it ends with|ends in|ends with|ending in|ending with|ending|the end is|it ends on"),
+    like_at=words("it that had add ad and an et"),
     with_letter=words("with"),
     without_letter=words("without no"),
     single_letter=words("one single"),

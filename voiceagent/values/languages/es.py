@@ -27,6 +27,7 @@ SPANISH = Dictation(
     ),
     as_in=phrases("de|como|como en|como de"),
     ends=phrases("acaba en|termina en|que acaba en|que termina en|al final|la terminación es"),
+    like_at=words("a"),
     with_letter=words("con"),
     without_letter=words("sin"),
     single_letter=words("sola solo"),

@@ -27,6 +27,7 @@ FRENCH = Dictation(
     ),
     as_in=phrases("comme|comme dans|de"),
     ends=phrases("ça finit par|ça se termine par|se termine par|finit par|termine par|à la fin"),
+    like_at=words("à et"),
     with_letter=words("avec"),
     without_letter=words("sans"),
     single_letter=words("seul seule"),

@@ -26,6 +26,7 @@ ITALIAN = Dictation(
     ),
     as_in=phrases("come|di|come in|per"),
     ends=phrases("finisce con|finisce per|termina con|alla fine"),
+    like_at=words("a at"),
     with_letter=words("con"),
     without_letter=words("senza"),
     single_letter=words("sola solo"),

@@ -27,6 +27,7 @@ DUTCH = Dictation(
     ),
     as_in=phrases("van|als in|zoals|zoals in|als|voor"),
     ends=phrases("eindigt op|het eindigt op|aan het eind|op het eind|aan het einde"),
+    like_at=words("ad het"),
     with_letter=words("met"),
     without_letter=words("zonder geen"),
     single_letter=words("één enkele"),

@@ -29,6 +29,7 @@ PORTUGUESE = Dictation(
     ),
     as_in=phrases("de|como|como em|como de"),
     ends=phrases("termina em|termina com|acaba em|acaba com|no final|no fim"),
+    like_at=words("a"),
     with_letter=words("com"),
     without_letter=words("sem"),
     single_letter=words("só apenas"),
