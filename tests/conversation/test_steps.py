@@ -157,10 +157,81 @@ def test_the_caller_goes_elsewhere_and_starting_over_forgets_the_values() -> Non
     tool(world, NOTE, {"noted": {"reason": "appointment"}})
     tool(world, GO_TO, {"step": "desk"})
     assert (world.state.flow.step, world.state.flow.values) == ("desk", {"reason": "appointment"})
+    world.answer("Somebody calls you back.")
+    world.play_all()
+    world.say("No, from the very beginning.")
     tool(world, GO_TO, {"step": "reason"})
     assert (world.state.flow.step, world.state.flow.values) == ("reason", {})
+    assert [message.content for message in world.generations[-1].messages if message.role == "user"] == [
+        "No, from the very beginning."
+    ]
+    world.answer("Why do you call?")
+    world.play_all()
+    world.say("Somewhere else.")
     tool(world, GO_TO, {"step": "nowhere"})
     assert world.state.flow.step == "reason"
+
+
+def test_the_model_goes_to_one_step_in_a_turn_of_the_caller() -> None:
+    world = begun()
+    world.say("I need something else.")
+    tool(world, GO_TO, {"step": "desk"})
+    world.call_tool(GO_TO, '{"step": "reason"}')
+    world.generated()
+    assert not world.tools  # it does not run
+    assert world.generations[-1].messages[-1].content == '{"step": "desk"}'
+    world.answer("Somebody calls you back.")
+    world.play_all()
+    assert entered(world) == ["reason", "desk"]
+    world.say("Something else, after all.")
+    for step in ("reason", "desk"):  # both in one round
+        world.call_tool(GO_TO, json.dumps({"step": step}))
+    world.generated()
+    for run in world.tools:
+        world.feed(ev.ToolFinished(world.now_ms, run.reply_id, run.call_id, run.arguments, True))
+    assert entered(world) == ["reason", "desk", "reason"]
+
+
+def test_only_the_caller_leads_out_of_a_final_step() -> None:
+    steps = {**STEPS, "reason": replace(STEPS["reason"], everywhere=True), "done": replace(STEPS["done"], final=True)}
+    steps["desk"] = replace(STEPS["desk"], for_person=True)
+    world = World(Rules(language="en", instructions="You are a clinic.", steps=steps, tools=TOOLS))
+    world.begin()
+    world.say("I need an appointment.")
+    tool(world, NOTE, {"noted": {"reason": "appointment"}})
+    tool(world, "book", {"booked": True})
+    for words in ("Thank you.", "What now?"):
+        world.call_tool(GO_TO, '{"step": "reason"}')
+        world.generated()
+        assert not world.tools
+        world.answer("Goodbye.")
+        world.play_all()
+        world.say(words)
+    assert entered(world) == ["reason", "slot", "done"]
+    world.answer("Nothing.")
+    world.play_all()
+    world.say("I want to speak to a person.")
+    world.answer("Somebody calls you back.")
+    world.play_all()
+    world.say("Sorry, can we start over?")
+    assert entered(world) == ["reason", "slot", "done", "desk", "reason"]
+    assert world.state.flow.values == {}
+    assert [message.content for message in world.generations[-1].messages] == [
+        "You are a clinic.\n\nAsk why they call.",
+        "Sorry, can we start over?",  # and nothing from which the model could note the old values again
+    ]
+    world.call_tool(GO_TO, '{"step": "desk"}')  # the same request once more
+    world.generated()
+    assert not world.tools
+
+
+def test_no_reply_begins_in_the_pause_behind_a_request_to_start_over() -> None:
+    world = World(Rules(language="en", steps={**STEPS, "reason": replace(STEPS["reason"], everywhere=True)}, tools=TOOLS))
+    world.begin()
+    world.speech()
+    world.pause_with("Let's start over.")
+    world.silence()
+    assert not world.generations
 
 
 def test_a_speculative_reply_changes_no_step_before_its_turn_is_committed() -> None:

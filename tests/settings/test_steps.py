@@ -23,7 +23,7 @@ GOOD = """steps:
     tools: [book]
     next: [{to: done, after: book, result: {booked: true}}]
   desk: {instructions: Say that somebody calls back., everywhere: true}
-  done: {}
+  done: {final: true}
 """
 
 
@@ -39,9 +39,18 @@ GOOD = """steps:
         (("after: book,", "after: cook,"), 10, "`after` names 'cook', which is none of its tools; did you mean book?"),
         (("{to: done, after: book, result: {booked: true}}", "{to: done}"), 10, "step slot collects nothing"),
         (("after: book, result", "result"), 10, "`result` needs `after`"),
-        (("  done: {}", "  done: {}\n  lost: {}"), 13, "step lost cannot be reached"),
-        (("  done: {}", "  done: {}\n  Bad-Name: {everywhere: true}"), 13, "expected a name of small letters"),
+        (("  done: {final: true}", "  done: {final: true}\n  lost: {}"), 13, "step lost cannot be reached"),
+        (
+            ("  done: {final: true}", "  done: {final: true}\n  Bad-Name: {everywhere: true}"),
+            13,
+            "expected a name of small letters",
+        ),
         (("everywhere: true", "everywhere: maybe"), 11, "'maybe'"),
+        (
+            ("    tools: [book]", "    tools: [book]\n    final: true"),
+            8,
+            "step slot is `final`, so its `next` would never be taken",
+        ),
     ],
 )
 def test_a_mistake_is_told_with_its_line(tmp_path: Path, change: tuple[str, str], line: int, said: str) -> None:
@@ -59,7 +68,7 @@ def test_the_graph_is_drawn(tmp_path: Path) -> None:
         '  reason(["reason<br/>reason, urgent"])',
         '  slot["slot"]',
         '  desk["desk"]',
-        '  done["done"]',
+        '  done(["done"])',
         '  reason -->|"reason = appointment, urgent = true"| slot',
         "  reason --> desk",
         '  slot -->|"after book: booked = true"| done',

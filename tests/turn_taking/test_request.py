@@ -6,7 +6,7 @@ import pytest
 
 from voiceagent.turn_taking.languages import LANGUAGES, language
 from voiceagent.turn_taking.overlap import Overlap
-from voiceagent.turn_taking.request import asks_nothing, asks_to_repeat
+from voiceagent.turn_taking.request import asks_nothing, asks_to_repeat, asks_to_start_over
 
 STATEMENT = "Your table for four is booked."
 HALTS = {
@@ -217,3 +217,62 @@ def test_a_request_for_the_last_words_is_known(code: str, said: str) -> None:
 )
 def test_a_request_for_something_else_is_none_for_the_last_words(code: str, said: str) -> None:
     assert not asks_to_repeat(said, language(code))
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("en", "Start over."),
+        ("en", "I want to start over."),
+        ("en", "Sorry, can we start over, please?"),
+        ("en", "No, let's start again from the beginning."),
+        ("en", "Could we go back to the start?"),
+        ("en", "Let me start all over again."),
+        ("de", "Können wir bitte noch einmal von vorne anfangen?"),
+        ("de", "Ich möchte neu anfangen."),
+        ("de", "Fangen wir noch einmal von vorn an."),
+        ("de", "Nein, nochmal von Anfang an, bitte."),
+        ("fr", "On peut recommencer depuis le début, s'il vous plaît ?"),
+        ("fr", "Je voudrais tout reprendre à zéro."),
+        ("fr", "Pardon, recommençons."),
+        ("es", "¿Podemos empezar de nuevo, por favor?"),
+        ("es", "Quiero volver a empezar desde el principio."),
+        ("es", "No, empecemos otra vez."),
+        ("it", "Possiamo ricominciare da capo, per favore?"),
+        ("it", "Vorrei ricominciare dall'inizio."),
+        ("it", "No, torniamo all'inizio."),
+        ("nl", "Kunnen we opnieuw beginnen, alstublieft?"),
+        ("nl", "Ik wil graag helemaal opnieuw beginnen."),
+        ("nl", "Sorry, van voren af aan."),
+        ("pt", "Podemos começar de novo, por favor?"),
+        ("pt", "Quero recomeçar do início."),
+        ("pt", "Não, vamos voltar ao começo."),
+    ],
+)
+def test_a_request_to_start_over_is_known(code: str, said: str) -> None:
+    assert asks_to_start_over(said, language(code))
+    assert not asks_to_repeat(said, language(code))
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("en", "When does the course start again?"),
+        ("en", "Start the dishwasher again."),
+        ("en", "It hurts all over."),
+        ("en", "I have been here from the start."),
+        ("en", "Again, please."),
+        ("en", "My pain started at the beginning of May."),
+        ("de", "Der Kurs fängt von vorne an zu langweilen."),
+        ("de", "Noch einmal, bitte."),
+        ("de", "Ich will am Montag neu anfangen."),
+        ("fr", "Ça recommence à faire mal."),
+        ("es", "Quiero empezar el curso de nuevo en mayo."),
+        ("it", "Vorrei iniziare la terapia da zero a maggio."),
+        ("nl", "Het begint opnieuw pijn te doen."),
+        ("pt", "Quero começar o curso de novo em maio."),
+        ("en", ""),
+    ],
+)
+def test_a_request_about_something_else_does_not_start_over(code: str, said: str) -> None:
+    assert not asks_to_start_over(said, language(code))

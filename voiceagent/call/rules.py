@@ -235,6 +235,8 @@ def _step_rule(step: StepSettings) -> StepRule:
         step.summary,
         step.pass_values,
         step.everywhere == "person",
+        bool(step.everywhere),
+        step.final,
     )
 
 

@@ -45,7 +45,7 @@ def _told(item: tuple[str, Mapping[str, object]]) -> tuple[str, Mapping[str, obj
 
 
 class GoToTool(SchemaTool):
-    """`go_to_step`: goes to one of the steps that are open everywhere."""
+    """`go_to_step`: goes to one of the steps that are open everywhere. A final step has it not."""
 
     def __init__(self, description: str, steps: Sequence[str]) -> None:
         properties = {"step": {"type": "string", "enum": list(steps)}}
@@ -68,7 +68,7 @@ class AgentStepTools(StepTools):
         self._only = {name: step.tools for name, step in steps.items()}
         self._of: dict[str, tuple[Tool, ...]] = {}
         for name, step in steps.items():
-            others = [other for other in everywhere if other != name]
+            others = [other for other in everywhere if other != name and not step.final]
             told = {value: schema for value, schema in map(_told, step.values.items()) if schema is not None}
             tools = (NoteTool(name, note, told),) if told else ()
             self._of[name] = (*tools, GoToTool(go_to, others)) if others else tools

@@ -59,7 +59,7 @@ def begin(step: Step, today: str) -> None:
 
 
 def forget(step: Step) -> None:
-    """Another agent takes over: what was collected for tools is gone, and so is the call that waits for it."""
+    """The caller starts over, or has another agent. What was collected for tools is gone, and so is the call that waits."""
     step.put(collecting=Collecting(today=step.state.collecting.today))
 
 
@@ -170,8 +170,18 @@ def with_values(step: Step, call: ToolCall) -> ToolCall:
     return replace(call, arguments=json.dumps(own | collected, ensure_ascii=False))
 
 
-def tool_ended(step: Step, tool: str) -> None:
+def let_go(step: Step) -> None:
+    """The caller has gone to another step. The tool call that waits is forgotten, and all values where they start over."""
+    if steps.starts_over(step, step.state.flow.step):
+        forget(step)
+    else:
+        step.change("collecting", task=None, before=None, call=None)
+
+
+def tool_ended(step: Step, tool: str, ok: bool) -> None:
     """The tool has run. Values that may be others the next time are forgotten."""
+    if tool == steps.GO_TO and ok and step.state.rules.steps:
+        let_go(step)
     state = step.state.collecting
     gone = {name for name in _parameters(step, tool) if name in state.given_up or _rule_of(step, name).kind not in KEPT}
     if gone:
@@ -357,6 +367,12 @@ def _read_back(step: Step, rule: CollectRule, value: str) -> str:
 
 
 # --- before the turn is over ------------------------------------------------------------------------------------------
+
+
+def step_asked_for(step: Step, said: str) -> str:
+    """The step that the caller asks for; empty: none. While a value is said or read back, "start over" is about that alone."""
+    task = _going_on(step)
+    return steps.step_asked_for(step, said, may_restart=task is None or not task.asked_in or task.stage == "asking")
 
 
 def answers_itself(step: Step, said: str) -> bool:

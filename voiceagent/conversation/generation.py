@@ -82,7 +82,8 @@ def _answer(step: Step, wish: ReplyWish | None = None) -> None:
         generate(step, reply)
         return
     said = step.state.caller_turn.unanswered
-    again, person = (steps.line_again(step, said), steps.person_step(step, said)) if said and _is_plain(wish) else ("", "")
+    plain = bool(said) and _is_plain(wish)
+    again, wanted = (steps.line_again(step, said), collecting.step_asked_for(step, said)) if plain else ("", "")
     if said:
         remember_words(step, said, step.state.caller_turn.context)
     reply = make_live(step, _new_reply(step, step.state.memory.turns, wish=wish, answers_user=bool(said)))
@@ -98,10 +99,11 @@ def _answer(step: Step, wish: ReplyWish | None = None) -> None:
         if asked is not None:
             ask_to_confirm(step, asked)
         make_move(step, reply, collecting.NextMove(again))
-    elif person:
-        steps.go_to(step, person)
-        make_move(step, reply, collecting.NextMove())
-    elif said and _is_plain(wish) and (move := collecting.hear(step, said)) is not None:
+    elif wanted:
+        steps.go_where_asked(step, wanted)
+        collecting.let_go(step)
+        make_move(step, reply, collecting.next_question(step, {steps.GO_TO}) or collecting.NextMove())
+    elif plain and (move := collecting.hear(step, said)) is not None:
         make_move(step, reply, move)
     else:
         generate(step, reply)

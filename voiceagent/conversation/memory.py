@@ -135,6 +135,14 @@ def hand_on(step: Step, summary: str, *, forgets: bool) -> None:
     step.change("memory", summary=summary or ("" if forgets else memory.summary), summarising=0, summarised=None)
 
 
+def begin_anew(step: Step) -> None:
+    """The caller starts over. The language model reads nothing that was said before their last words."""
+    said = list(zip(step.state.memory.history, step.state.memory.keys, strict=True))
+    last = max((at for at, (message, _) in enumerate(said) if message.role == "user"), default=len(said))
+    _rewrite(step, [one for at, one in enumerate(said) if at >= last or one[0].role == "system"])
+    step.change("memory", summary="", summarising=0, summarised=None)
+
+
 def make_room(step: Step) -> None:
     """While no turn waits, shorten a long history and prefill the known part of the next prompt. This also wakes a language model
     that sleeps."""

@@ -240,6 +240,10 @@ class StepRule(Struct, frozen=True, forbid_unknown_fields=True):
     """The names of the values that it gets. None: all."""
     for_person: bool = False
     """True if a caller who asks for a person goes there."""
+    everywhere: bool = False
+    """True if the caller may ask for it in any step."""
+    final: bool = False
+    """True if the language model leads nowhere from it."""
 
 
 class Rules(Struct, frozen=True, forbid_unknown_fields=True):

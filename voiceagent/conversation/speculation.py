@@ -49,7 +49,7 @@ def speculate(step: Step) -> None:
     if pause.refusal is not None or state.caller_turn.refusal is not None:
         return
     text, context = said_so_far(step, pause.text), state.caller_turn.context
-    if collecting.answers_itself(step, text) or steps.person_step(step, text) or steps.line_again(step, text):
+    if collecting.answers_itself(step, text) or collecting.step_asked_for(step, text) or steps.line_again(step, text):
         return
     reply = Reply(state.replies.next_reply_id, state.memory.turns + 1, assumed_text=text, context=context, answers_user=True)
     make_live(step, reply)

@@ -264,6 +264,8 @@ class StepProgress(Struct, frozen=True):
     """The values that were known when the step began, as JSON. They stand in its prompts, so that those begin alike."""
     given_up: frozenset[str] = frozenset()
     """The values that the caller was asked for and did not tell."""
+    asked_in: int = -1
+    """The caller's last turn that led to a step because it asked for it. It leads to no other one."""
     agent: str = ""
     """The agent that has taken over, by its name in `Rules.agents`; empty: the call's first."""
     handoffs: int = 0

@@ -1,6 +1,6 @@
 """The steps of an agent that is a graph: the step in which the call is, the values that are known, and the step that follows. The
-language model notes values and goes to a step by tools (`NOTE`, `GO_TO`); what follows is decided here. This file writes
-`State.flow`.
+language model notes values and goes to a step by tools (`NOTE`, `GO_TO`); what follows is decided here. One turn of the caller
+leads to one step that they ask for, whatever the model calls. This file writes `State.flow`.
 
 A step may hand the call off to another agent. The reply that entered it ends, and the language model sums up meanwhile. Then the
 rules of the other agent hold, and it goes on: at once if the caller speaks, else when the summary is there or too late."""
@@ -19,7 +19,7 @@ from voiceagent.conversation.reply_lifecycle import owe_answer
 from voiceagent.conversation.rules import Rules, StepRule, TransitionRule
 from voiceagent.conversation.state import Phase, Step
 from voiceagent.turn_taking.person_request import person_requests
-from voiceagent.turn_taking.request import asks_to_repeat
+from voiceagent.turn_taking.request import asks_to_repeat, asks_to_start_over
 from voiceagent.turn_taking.spoken_language import AUTO, SpokenLanguage
 
 NOTE, GO_TO = "note", "go_to_step"
@@ -42,8 +42,8 @@ def tool_ended(step: Step, name: str, output: str, ok: bool) -> None:
     result = read_arguments(output) or {}
     if name == GO_TO:
         wanted = str(result.get("step"))
-        if wanted in rules:
-            _enter(step, wanted, {} if wanted == next(iter(rules)) else flow.values)
+        if wanted in rules and may_go(step):
+            go_where_asked(step, wanted)
         return
     if name == NOTE and isinstance(kept := result.get("noted"), dict):
         collected = rules[flow.step].collect.keys() - flow.given_up
@@ -65,12 +65,17 @@ def give_up(step: Step, value: str) -> None:
     step.put(flow=replace(flow, given_up=flow.given_up | {value}))
 
 
-def person_step(step: Step, said: str) -> str:
-    """The step to which a caller goes who asks for a person with these words. Empty: there is none, or they ask for none."""
-    names = (name for name, rule in step.state.rules.steps.items() if rule.for_person and name != step.state.flow.step)
-    name = next(names, "")
-    asks = name and person_requests(tuple(language.phone.person for language in step.possible_languages)).made_in(said)
-    return name if asks else ""
+def step_asked_for(step: Step, said: str, *, may_restart: bool) -> str:
+    """The step to which a caller goes who asks for a person, or to start over, with these words. Empty: there is none, or they
+    ask for neither."""
+    rules = step.state.rules.steps
+    person = next((name for name, rule in rules.items() if rule.for_person and name != step.state.flow.step), "")
+    if person and person_requests(tuple(language.phone.person for language in step.possible_languages)).made_in(said):
+        return person
+    first = next(iter(rules), "")
+    if not may_restart or not first or not rules[first].everywhere:
+        return ""
+    return first if any(asks_to_start_over(said, language) for language in step.possible_languages) else ""
 
 
 def line_again(step: Step, said: str) -> str:
@@ -81,9 +86,34 @@ def line_again(step: Step, said: str) -> str:
     return f"{step.last_said} {step.state.replies.unheard_text}".strip()
 
 
+def may_go(step: Step) -> bool:
+    """Returns whether the language model may lead to a step: the one that the call is in is not final, and the caller's turn has
+    led to none yet."""
+    flow, rules = step.state.flow, step.state.rules.steps
+    return flow.step in rules and not rules[flow.step].final and flow.asked_in != step.state.memory.turns
+
+
 def go_to(step: Step, name: str) -> None:
     """Go to a step, with the values that are known."""
     _enter(step, name, step.state.flow.values)
+
+
+def go_where_asked(step: Step, name: str) -> None:
+    """Go to a step that the caller asks for. The first one starts over."""
+    step.put(flow=replace(step.state.flow, asked_in=step.state.memory.turns))
+    if starts_over(step, name):
+        memory.begin_anew(step)
+    _enter(step, name, {} if starts_over(step, name) else step.state.flow.values)
+
+
+def starts_over(step: Step, name: str) -> bool:
+    """Returns whether the step is the beginning, where all values are forgotten."""
+    return name == next(iter(step.state.rules.steps))
+
+
+def place(step: Step) -> str:
+    """The result of `GO_TO` where it does nothing: the step that the call is in."""
+    return json.dumps({"step": step.state.flow.step})
 
 
 def _follow(step: Step, tool: str, result: Mapping[str, object]) -> None:

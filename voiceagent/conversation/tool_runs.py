@@ -79,12 +79,15 @@ def run_tool(step: Step, reply: Reply, call: ToolCall, *, is_asked_for: bool = F
     if not withheld and not reply.tells:
         drop_lookups(step)
     needs_values = not withheld and collecting.needs_values(step, call)
-    if not withheld and not question and not needs_values:
+    stays = not withheld and call.name == steps.GO_TO and step.state.rules.steps and not steps.may_go(step)
+    if not withheld and not question and not needs_values and not stays:
         start_tool(step, reply, call)
         return
     step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
     if withheld:
         _tool_ended(step, call, step.prompts.tool_not_asked_for, ok=False)
+    elif stays:
+        _tool_ended(step, call, steps.place(step), ok=True, has_run=False)
     elif needs_values:
         collecting.hold(step, call)
         _tool_ended(step, call, step.prompts.tool_lacks_values, ok=True, has_run=False)
@@ -186,7 +189,7 @@ def _tool_ended(step: Step, call: ToolCall, output: str, ok: bool, *, has_run: b
     revise(step, reply)
     if not reply.assumed_text and has_run:
         steps.tool_ended(step, call.name, output, ok)
-        collecting.tool_ended(step, call.name)
+        collecting.tool_ended(step, call.name, ok)
 
 
 def tool_finished(step: Step, event: ev.ToolFinished) -> None:

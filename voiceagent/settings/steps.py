@@ -51,6 +51,8 @@ class StepSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     everywhere: bool | Literal["person"] = False
     """True if the model may go to it from any step, because the caller asks for it. Going to the first step starts over.
     `person`: besides, a caller who asks for a person is taken there without the model, unless they can be transferred to one."""
+    final: bool = False
+    """True if the model leads nowhere from it. The caller still may, by asking for a person or to start over."""
 
 
 Steps = Annotated[dict[str, StepSettings], msgspec.Meta(max_length=MAX_STEPS)]
@@ -72,6 +74,8 @@ def step_mistakes(steps: Mapping[str, StepSettings]) -> Iterator[Mistake]:
             elif is_collected(step.values[value]):
                 mistakes = value_mistakes(step.values[value], steps)
                 yield from ((f"step {name}: {value}: {mistake}", ("steps", name, "values", value)) for mistake in mistakes)
+        if step.final and step.next:
+            yield f"step {name} is `final`, so its `next` would never be taken; leave one of them out", ("steps", name)
         yield from _of_handoff(name, step, collected, is_first=name == next(iter(steps)))
         for following in step.next:
             yield from _of_transition(name, step, following, steps, collected)
@@ -91,7 +95,7 @@ def _of_handoff(name: str, step: StepSettings, collected: Collection[str], *, is
         if step.pass_values is not None:
             yield f"step {name}: `pass_values` needs `handoff`, the file of the agent that gets them", at
         return
-    own = next((key for key in ("instructions", "tools", "values", "next") if getattr(step, key)), "")
+    own = next((key for key in ("instructions", "tools", "values", "next", "final") if getattr(step, key)), "")
     if own:
         yield f"step {name} hands the call off, so its `{own}` would never be used; put them into {step.handoff}", at
     if is_first:
@@ -162,7 +166,7 @@ def _drawn(steps: Mapping[str, StepSettings], prefix: str, indent: str = "  ") -
     """The lines of one agent's steps."""
     for number, (name, step) in enumerate(steps.items()):
         label = name if not step.values else f"{name}<br/>{', '.join(step.values)}"
-        box = f'(["{label}"])' if number == 0 else f'[["{label}"]]' if step.handoff else f'["{label}"]'
+        box = f'(["{label}"])' if number == 0 or step.final else f'[["{label}"]]' if step.handoff else f'["{label}"]'
         yield f"{indent}{prefix}{name}{box}"
     for name, step in steps.items():
         for following in step.next:

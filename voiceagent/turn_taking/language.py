@@ -300,6 +300,10 @@ class Language:
     """Phrases that ask the agent to say its last words again."""
     beside_repetitions: frozenset[str] = frozenset()
     """Words beside such a phrase that name nothing else: "that", "the question"."""
+    restarts: frozenset[tuple[str, ...]] = frozenset()
+    """Phrases that ask to start the whole matter over."""
+    beside_restarts: frozenset[str] = frozenset()
+    """Words beside such a phrase that name nothing else: "can we", "let's"."""
     introductions: frozenset[tuple[str, ...]] = frozenset()
     """Phrases behind which people say their name."""
     destroying: frozenset[str] = frozenset()

@@ -76,17 +76,26 @@ def is_farewell(said: str, language: Language) -> bool:
     return farewells > 0 and beside.issuperset(left)
 
 
-MAX_REPEAT_WORDS = 9
-"""A longer turn says more than that it wants to hear something again."""
+MAX_ASKING_WORDS = 9
+"""A longer turn says more than that it wants to hear something again, or to start over."""
 
 
 def asks_to_repeat(said: str, language: Language) -> bool:
     """True for words that only ask the agent to say its last words again."""
+    return _only_asks(said, language, language.repetitions, language.beside_repetitions)
+
+
+def asks_to_start_over(said: str, language: Language) -> bool:
+    """True for words that only ask to start the whole matter over."""
+    return _only_asks(said, language, language.restarts, language.beside_restarts)
+
+
+def _only_asks(said: str, language: Language, asking: frozenset[tuple[str, ...]], beside: frozenset[str]) -> bool:
     words = bare_words(said)
-    left, phrases = without_phrases(words, language.repetitions)
-    beside = language.beside_commands | language.beside_repetitions | language.backchannels | language.commands
+    left, phrases = without_phrases(words, asking)
+    beside |= language.beside_commands | language.backchannels | language.commands
     beside |= language.unfinished.get("filler", frozenset())
-    return phrases > 0 and len(words) <= MAX_REPEAT_WORDS and (beside - language.destroying).issuperset(left)
+    return phrases > 0 and len(words) <= MAX_ASKING_WORDS and (beside - language.destroying).issuperset(left)
 
 
 MAX_YES_WORDS = 8

@@ -83,6 +83,15 @@ GERMAN = Language(
         "das es die den letzte letzten frage satz antwort teil hören möchte will was "
         "wie nicht leider ganz akustisch richtig verstanden alles sie's"
     ),
+    restarts=phrase_set(
+        "von vorn|von vorne|von neuem|von anfang an|neu anfangen|neu beginnen|neu starten|neustart|"
+        "noch einmal anfangen|noch mal anfangen|nochmal anfangen|noch einmal beginnen|zurück zum anfang|"
+        "zurück an den anfang|fangen wir noch einmal an|fangen wir nochmal an|fangen wir neu an|beginnen wir neu"
+    ),
+    beside_restarts=word_set(
+        "ich möchte will würde gern gerne lieber wir lassen lass sie uns noch einmal mal nochmal nochmals ganz alles "
+        "wieder anfangen fangen fange fang beginnen beginne beginn starten an los zurück das"
+    ),
     farewells=phrase_set(
         "tschüss|tschüs|ciao|auf wiedersehen|auf wiederhören|wiedersehen|wiederhören|servus|ade|bis bald|bis dann|"
         "bis morgen|bis später|bis dahin|gute nacht|machs gut|machen sies gut|schönen tag|schönen tag noch|"

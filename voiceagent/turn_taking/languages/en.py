@@ -77,6 +77,15 @@ ENGLISH = Language(
     beside_repetitions=word_set(
         "that it this the last question answer sentence part thing bit to hear want need like i'd we what you your didn't all"
     ),
+    restarts=phrase_set(
+        "start over|start again|start all over|begin again|start from scratch|start afresh|start fresh|restart|"
+        "from the beginning|from the start|from the top|from scratch|all over again|all over|over again|"
+        "back to the start|back to the beginning|back to square one"
+    ),
+    beside_restarts=word_set(
+        "i i'd want need to can could we you let let's lets us me like start begin go do this it again just please "
+        "have rather back"
+    ),
     farewells=phrase_set(
         "bye|bye bye|byebye|goodbye|good bye|bye now|bye for now|good night|good day|see you|see you then|"
         "see you later|see you soon|see you tomorrow|see ya|talk to you later|speak soon|take care|have a good day|"

@@ -68,6 +68,16 @@ SPANISH = Language(
         "no te he entendido|no lo he entendido|no he entendido|no entendí|no le he oído|no he oído"
     ),
     beside_repetitions=word_set("eso esto la lo pregunta última último frase respuesta parte quiero bien qué"),
+    restarts=phrase_set(
+        "empezar de nuevo|empecemos de nuevo|empezamos de nuevo|empiece de nuevo|comenzar de nuevo|"
+        "comencemos de nuevo|empezar otra vez|empecemos otra vez|comenzar otra vez|volver a empezar|"
+        "volvamos a empezar|volvemos a empezar|desde el principio|desde el comienzo|desde cero|al principio|"
+        "al comienzo"
+    ),
+    beside_restarts=word_set(
+        "quiero quisiera querría gustaría podemos vamos a todo empezar empecemos empezamos comenzar comencemos "
+        "volver volvamos otra vez de nuevo prefiero nos"
+    ),
     farewells=phrase_set(
         "adiós|chao|chau|hasta luego|hasta pronto|hasta mañana|hasta la vista|hasta otra|nos vemos|buenas noches|"
         "buen día|que tenga un buen día|que tengas un buen día|que le vaya bien|que te vaya bien|cuídate|cuídese|"

@@ -70,6 +70,14 @@ FRENCH = Language(
         "j'ai pas compris|j'ai pas entendu|je ne vous ai pas entendu|je ne vous ai pas compris"
     ),
     beside_repetitions=word_set("ça cela la le question dernière dernier phrase réponse vous voulez voudriez bien ne pas que"),
+    restarts=phrase_set(
+        "recommencer|recommençons|recommencez|recommence|tout reprendre|depuis le début|du début|au début|"
+        "dès le début|à zéro|de zéro|repartir de zéro|repartons de zéro"
+    ),
+    beside_restarts=word_set(
+        "je on nous veux voudrais aimerais peut peux pourrait pouvons tout ça reprendre reprenons reprend reprends "
+        "revenir revenons repartir repartons commencer encore une fois depuis allez"
+    ),
     farewells=phrase_set(
         "au revoir|salut|ciao|adieu|à bientôt|à demain|à plus|à plus tard|à tout à lheure|à la prochaine|bonne nuit|"
         "bonne journée|bonne soirée|bon weekend|bonne fin de journée|vous aussi|toi aussi|pareillement|à vous aussi|"

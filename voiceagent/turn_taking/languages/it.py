@@ -68,6 +68,14 @@ ITALIAN = Language(
         "non l'ho sentita|non la sento bene"
     ),
     beside_repetitions=word_set("questo quello quel che la lo domanda l'ultima ultima frase risposta parte vorrei bene non cosa"),
+    restarts=phrase_set(
+        "ricominciare|ricominciamo|ricomincia|ricominci|da capo|dall'inizio|all'inizio|da zero|daccapo|"
+        "iniziare di nuovo|iniziamo di nuovo|cominciare di nuovo|cominciamo di nuovo"
+    ),
+    beside_restarts=word_set(
+        "voglio vorrei possiamo potremmo tutto iniziare iniziamo cominciare cominciamo ripartire ripartiamo torniamo "
+        "tornare di nuovo ancora da"
+    ),
     farewells=phrase_set(
         "arrivederci|arrivederla|ciao|ciao ciao|addio|a presto|a domani|a dopo|ci vediamo|ci sentiamo|buonanotte|"
         "buona notte|buona giornata|buona serata|buon fine settimana|altrettanto|anche a lei|anche a te|grazie|"

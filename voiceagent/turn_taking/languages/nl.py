@@ -72,6 +72,14 @@ DUTCH = Language(
         "ik heb je niet verstaan|niet verstaan"
     ),
     beside_repetitions=word_set("dat het de die vraag laatste zin antwoord deel wil goed niet wat"),
+    restarts=phrase_set(
+        "opnieuw beginnen|beginnen opnieuw|begin opnieuw|begin overnieuw|overnieuw|van voren af aan|van voor af aan|"
+        "vanaf het begin|terug naar het begin|bij het begin|opnieuw starten|nog een keer beginnen|begin nog een keer"
+    ),
+    beside_restarts=word_set(
+        "ik we wij wil zou willen graag liever laten laat ons helemaal weer opnieuw beginnen begin starten alles nog "
+        "een keer kunnen mogen terug van"
+    ),
     farewells=phrase_set(
         "doei|doeg|dag|dag hoor|tot ziens|tot straks|tot morgen|tot dan|tot later|tot snel|tot horens|goedenacht|"
         "welterusten|fijne dag|fijne dag nog|een fijne dag|een fijne dag nog|prettige dag|fijne avond|fijn weekend|"

@@ -67,6 +67,13 @@ PORTUGUESE = Language(
         "o que você disse|o que foi que disse|não entendi|não percebi|não ouvi|não ouvi bem"
     ),
     beside_repetitions=word_set("isso isto a o pergunta última frase resposta parte quero bem não que"),
+    restarts=phrase_set(
+        "começar de novo|começar outra vez|começamos de novo|comece de novo|recomeçar|recomeçamos|recomece|do início|"
+        "do começo|desde o início|desde o começo|do princípio|do zero|ao início|ao começo"
+    ),
+    beside_restarts=word_set(
+        "quero queria gostaria podemos vamos tudo começar começamos recomeçar voltar voltamos de novo outra vez prefiro a"
+    ),
     farewells=phrase_set(
         "tchau|tchau tchau|adeus|até logo|até já|até amanhã|até breve|até mais|até a próxima|boa noite|bom dia|"
         "tenha um bom dia|tenha uma boa tarde|tenha uma boa noite|bom descanso|bom fim de semana|igualmente|"
