@@ -33,6 +33,7 @@ ON_REQUEST = (
     "ears",
     "encoder",
     "held_out",
+    "measuring",
     "monitors",
     "noise",
     "opening_words",

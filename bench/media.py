@@ -33,10 +33,10 @@ async def measure(options: argparse.Namespace) -> Iterator[Figure]:
     try:
         url = await _line(server)
         process = psutil.Process(server.pid)
-        _pin(server.pid, 0, 1)
-        await _calls(process, url, 1, WARM_SECONDS)
+        pin(server.pid, 0, 1)
+        await call_all(process, url, 1, WARM_SECONDS)
         empty_mb = process.memory_info().rss / 1e6
-        return _rows(await _calls(process, url, CALLS, SECONDS), empty_mb)
+        return _rows(await call_all(process, url, CALLS, SECONDS), empty_mb)
     finally:
         server.terminate()
         await server.wait()
@@ -57,10 +57,11 @@ def _rows(measured: dict[str, float], empty_mb: float) -> Iterator[Figure]:
     yield at_most("memory a call, without models", round((measured["rss_mb"] - empty_mb) / CALLS, 2), 3, "MB")
 
 
-async def _calls(server: psutil.Process, url: str, calls: int, seconds: float) -> dict[str, float]:
-    """Returns the callers' measurements, and the server's CPU, threads and memory while they called."""
-    callers = await _start("bench.media_callers", url, str(calls), str(seconds))
-    _pin(callers.pid, 1, None)
+async def call_all(server: psutil.Process, url: str, calls: int, seconds: float, *said: str) -> dict[str, float]:
+    """Returns the callers' measurements, and the server's CPU, threads and memory while they called. `said`: what each says, and
+    the gap after it."""
+    callers = await _start("bench.media_callers", url, str(calls), str(seconds), *said)
+    pin(callers.pid, 1, None)
     try:
         await _line(callers)
         began_s, before = time.monotonic(), server.cpu_times()
@@ -91,7 +92,7 @@ async def _start(module: str, *arguments: str) -> Process:
     return await asyncio.create_subprocess_exec(sys.executable, "-m", module, *arguments, stdout=PIPE)
 
 
-def _pin(pid: int, first: int, last: int | None) -> None:
+def pin(pid: int, first: int, last: int | None) -> None:
     """Let a process run on some of the cores only, where there are several: the server gets one core, its callers the others."""
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) > 1:

@@ -1,5 +1,6 @@
-"""Many callers in one process, for a server that is measured in another: `python -m bench.media_callers URL CALLS SECONDS` prints
-`connected` once all calls are up, and after that time one line of JSON: how late packets came."""
+"""Many callers in one process, for a server that is measured in another: `python -m bench.media_callers URL CALLS SECONDS
+[TEXT GAP_S]` prints `connected` once all calls are up, and after that time one line of JSON: how late packets came. Each caller
+says the text again and again, with that gap."""
 
 from __future__ import annotations
 
@@ -11,31 +12,31 @@ import sys
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.media_server import speech
+from bench.media_server import SPEECH, speech
 from voiceagent.client.caller import Caller
 from voiceagent.client.packet_times import PacketTimes
 
 SETTLE_S = 2.0
-SPEECH_GAP_S = 3.0
+SPEECH_GAP_S = "3.0"
 
 
-async def _speak(caller: Caller, said: NDArray[np.int16]) -> None:
+async def _speak(caller: Caller, said: NDArray[np.int16], gap_s: float) -> None:
     while True:
         caller.say(said)
         await caller.wait_said()
-        await asyncio.sleep(SPEECH_GAP_S)
+        await asyncio.sleep(gap_s)
 
 
-async def run(url: str, calls: int, seconds: float) -> dict[str, float]:
+async def run(url: str, calls: int, seconds: float, text: str, gap_s: float) -> dict[str, float]:
     """Make the calls; what was measured."""
-    said = speech()
+    said = speech(text)
     callers = [Caller(url) for _ in range(calls)]
     times = [PacketTimes() for _ in callers]
     for caller, packets in zip(callers, times, strict=True):
         caller.on_packet = packets.add
         await caller.connect()
         await asyncio.sleep(0.05)
-    speakers = [asyncio.create_task(_speak(caller, said)) for caller in callers]
+    speakers = [asyncio.create_task(_speak(caller, said, gap_s)) for caller in callers]
     await asyncio.sleep(SETTLE_S)
     for packets in times:
         packets.forget()
@@ -61,4 +62,5 @@ async def run(url: str, calls: int, seconds: float) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    asyncio.run(run(sys.argv[1], int(sys.argv[2]), float(sys.argv[3])))
+    url, calls, seconds, text, gap_s = (*sys.argv[1:], SPEECH, SPEECH_GAP_S)[:5]
+    asyncio.run(run(url, int(calls), float(seconds), text, float(gap_s)))

@@ -22,9 +22,9 @@ ROUND_S = 10.0
 """A reply begins this often; its speech is about half of it, silence the rest."""
 
 
-def speech() -> NDArray[np.int16]:
-    """A reply, mono at the playout's rate."""
-    audio = Espeak().say(SPEECH, "en-us").resampled(SPEECH_RATE_HZ)
+def speech(text: str = SPEECH) -> NDArray[np.int16]:
+    """Speech, mono at the playout's rate."""
+    audio = Espeak().say(text, "en-us").resampled(SPEECH_RATE_HZ)
     pcm = (audio / np.abs(audio).max() * 0.5 * 32767).astype(np.int16)
     return resample(pcm, SPEECH_RATE_HZ, PLAYED_HZ)
 
