@@ -12,8 +12,8 @@ from voiceagent.conversation.rules import SHORT_WORDS, Degradation, Phrases, Rul
 TWENTY = "One two three four five six seven eight nine ten, one two three four five six seven eight nine ten."
 
 
-def degraded(*degradations: Degradation, typical_ms: float = 500.0) -> World:
-    tools = {"find": ToolRule("none", typical_ms=typical_ms)}
+def degraded(*degradations: Degradation) -> World:
+    tools = {"find": ToolRule("none")}
     world = begun(phrases=Phrases(fillers=("One moment.",)), tools=tools)
     degrade(world, *degradations)
     return world
@@ -27,27 +27,12 @@ def ended(world: World) -> list[act.AnyAction]:
     return [action for action in world.actions if isinstance(action, act.EndGeneration)]
 
 
-def test_without_speculation_no_reply_begins_and_no_tool_is_predicted_in_a_pause() -> None:
-    world = degraded(Degradation.NO_SPECULATION)
-    world.speech()
-    world.partial("What is the weather in Paris")
-    assert [action.predict_for for action in world.actions if isinstance(action, act.Prefill)] == [None]
-    world.pause_with("What is the weather in Paris?")
-    world.silence()
-    assert not world.generations
-    world.endpoint()
-    assert world.generations
-
-
-def test_it_is_as_usual_again_once_the_budgets_say_so() -> None:
-    world = degraded(Degradation.NO_SPECULATION)
+def test_replies_are_as_long_as_usual_again_once_the_budgets_say_so() -> None:
+    world = degraded(Degradation.SHORT_REPLIES)
     assert degrade(world) == (act.Degraded(()),)
-    world.speech()
-    world.partial("What is the weather in Paris")
-    assert [action.predict_for for action in world.actions if isinstance(action, act.Prefill)] == [world.utterance]
-    world.pause_with("What is the weather in Paris?")
-    world.silence()
-    assert world.generations
+    world.say("Tell me all.")
+    world.text(f"{TWENTY} And more. And more.")
+    assert not ended(world)
 
 
 def test_a_short_reply_ends_with_its_sentence_and_what_comes_later_is_not_said() -> None:
@@ -80,7 +65,7 @@ def test_without_a_degradation_a_reply_is_as_long_as_the_model_makes_it() -> Non
 def test_fillers_come_earlier() -> None:
     waits_ms = []
     for degradations in ((), (Degradation.EARLY_FILLERS,)):
-        world = degraded(*degradations, typical_ms=0.0)
+        world = degraded(*degradations)
         world.say("What is the weather in Paris?")
         model_ms = world.timers[BRIDGE] - world.now_ms
         world.call_tool("find", "{}")

@@ -32,7 +32,7 @@ def turns(
 def test_a_stage_that_misses_on_and_on_is_degraded_and_shed_after_its_dwell() -> None:
     budget = burn()
     turns(budget, 0, 120, missed=False)
-    changes = turns(budget, 120, 240, missed=True)
+    changes = turns(budget, 120, 180, missed=True)
     assert [level for _, level in changes] == [OnMiss.DEGRADE, OnMiss.SHED]
     assert 8 <= changes[0][0] - 120 <= 20
     assert changes[1][0] - changes[0][0] >= DWELL_S

@@ -46,7 +46,7 @@ def acting(metrics: Metrics, on_miss: OnMiss, until_s: int) -> list[float]:
 def test_degrading_tells_calls_what_they_go_without_until_the_budget_is_kept_again() -> None:
     metrics = Metrics()
     now_s = acting(metrics, OnMiss.DEGRADE, 60)
-    assert metrics.budget_actions.degradations() == (Degradation.FEWER_PARTIALS, Degradation.NO_SPECULATION)
+    assert metrics.budget_actions.degradations() == (Degradation.FEWER_PARTIALS,)
     assert not metrics.budget_actions.sheds()
     assert 'voiceagent_budget_level{stage="stt_wait"} 2.0' in metrics.render()
     now_s[0] += 200
@@ -58,7 +58,7 @@ async def test_shedding_refuses_calls_as_a_busy_server_does_until_a_quarter_has_
     admission = Admission(AdmissionSettings(max_calls=50), metrics)
     for _ in range(8):
         await admission.admit(is_written=True)
-    now_s = acting(metrics, OnMiss.SHED, 60)
+    now_s = acting(metrics, OnMiss.SHED, 50)
     for up in (8, 7, 6):
         with pytest.raises(Problem) as refused:
             await admission.admit(is_written=True)
@@ -70,3 +70,11 @@ async def test_shedding_refuses_calls_as_a_busy_server_does_until_a_quarter_has_
     now_s[0] += 1000
     for _ in range(8):
         await admission.admit(is_written=True)
+
+
+def test_a_stage_that_burns_on_sheds_further_every_half_minute() -> None:
+    metrics, found = Metrics(), []
+    for until_s in (30, 60, 90, 1000):
+        acting(metrics, OnMiss.SHED, until_s)
+        found.append(metrics.budget_actions.sheds())
+    assert found == [0, 1, 2, 8]

@@ -24,8 +24,6 @@ class Degradation(StrEnum):
 
     FEWER_PARTIALS = "fewer_partials"
     """Partial decodes are a third as many."""
-    NO_SPECULATION = "no_speculation"
-    """No reply is begun, and no tool call is predicted, before the caller has finished."""
     SHORT_REPLIES = "short_replies"
     """A reply ends with the sentence in which it reaches `SHORT_WORDS`. The prompt stays as it is, and so does its cache."""
     EARLY_FILLERS = "early_fillers"

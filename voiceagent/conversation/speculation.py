@@ -20,7 +20,6 @@ from voiceagent.conversation.reply_lifecycle import (
     remember_words,
     revise,
 )
-from voiceagent.conversation.rules import Degradation
 from voiceagent.conversation.state import Phase, Step
 from voiceagent.conversation.tool_runs import next_round, run_tool
 from voiceagent.conversation.tools import may_predict
@@ -32,8 +31,6 @@ PREDICTABLE_WORDS = 3
 def is_affordable(step: Step, load: float) -> bool:
     """Returns whether the turn's limits and the engines' load leave room for speculative work."""
     begun, most = step.state.speculation, step.state.rules.speculation
-    if Degradation.NO_SPECULATION in step.state.degraded:
-        return False
     return not step.is_leaving and begun.replies < most.max_replies and begun.tokens < most.max_tokens and load < most.busy_load
 
 
@@ -109,8 +106,7 @@ def prefill(step: Step, stable: str, words: str) -> None:
         or state.caller_turn.refusal is not None
     ):
         return
-    may = may_predict(step) and Degradation.NO_SPECULATION not in state.degraded
-    predicts = may and any(rule.worth_predicting for rule in state.rules.tools.values())
+    predicts = may_predict(step) and any(rule.worth_predicting for rule in state.rules.tools.values())
     if predicts and len(words.split()) >= PREDICTABLE_WORDS:
         step.do(act.Prefill(next_prompt(step, words), state.utterance.utterance_id))
     elif stable:

@@ -29,6 +29,8 @@ LEAST_MISSES = 4
 DWELL_S = 30.0
 """The shortest time for which a level is kept. Only the first step up is taken at once."""
 MOST_DWELL_S = 480.0
+MOST_SHEDS = 8
+"""The most steps at SHED."""
 RELAPSE_S = 120.0
 """A level that rises again this soon after it fell is kept twice as long as the last time. So a load that lasts does not turn the
 actions off and on."""
@@ -50,15 +52,15 @@ LADDERS = {
 """The levels above none, lowest first."""
 
 
-_MACHINE = frozenset({Degradation.FEWER_PARTIALS, Degradation.NO_SPECULATION})
-_MODEL = frozenset({Degradation.NO_SPECULATION, Degradation.SHORT_REPLIES, Degradation.EARLY_FILLERS})
-DEGRADATIONS = dict.fromkeys(Stage, _MACHINE) | {
+_MODEL = frozenset(Degradation)
+_WHOLE = frozenset({Degradation.FEWER_PARTIALS, Degradation.EARLY_FILLERS})
+DEGRADATIONS = {stage: frozenset({Degradation.FEWER_PARTIALS}) for stage in Stage} | {
     Stage.LLM_TTFT: _MODEL,
     Stage.LLM_INTER_TOKEN: _MODEL,
     Stage.TOOL: frozenset({Degradation.EARLY_FILLERS}),
-    Stage.TTS_FIRST_AUDIO: _MACHINE | {Degradation.SHORT_REPLIES},
-    Stage.ANSWER: frozenset(Degradation),
-    Stage.VOICE_TO_VOICE: frozenset(Degradation),
+    Stage.TTS_FIRST_AUDIO: frozenset({Degradation.FEWER_PARTIALS, Degradation.SHORT_REPLIES}),
+    Stage.ANSWER: _WHOLE,
+    Stage.VOICE_TO_VOICE: _WHOLE,
 }
 """The degradations of all calls while a stage is at DEGRADE or further."""
 
@@ -86,16 +88,23 @@ class _StageBurn:
     def __init__(self, on_miss: OnMiss) -> None:
         self.on_miss = on_miss
         self.step = 0
-        """Steps up the ladder; 0 is none."""
+        """Steps up the ladder, the last of which repeats at SHED; 0 is none."""
         self._counts: deque[list[int]] = deque(([0, 0] for _ in range(LONG_BUCKETS)), maxlen=LONG_BUCKETS)
         """Turns and misses of each bucket, the newest last."""
         self._changed_s: float | None = None
         self._fell_s: float | None = None
         self._dwell_s = DWELL_S
+        self._most_steps = 1 + MOST_SHEDS if on_miss is OnMiss.SHED else 1
 
     @property
     def level(self) -> OnMiss | None:
-        return LADDERS[self.on_miss][self.step - 1] if self.step else None
+        ladder = LADDERS[self.on_miss]
+        return ladder[min(self.step, len(ladder)) - 1] if self.step else None
+
+    @property
+    def sheds(self) -> int:
+        """Steps at SHED."""
+        return self.step - 1 if self.level is OnMiss.SHED else 0
 
     def turn(self, *, missed: bool) -> None:
         self._counts[-1][0] += 1
@@ -122,10 +131,10 @@ class _StageBurn:
             relapsed = self._fell_s is not None and now_s - self._fell_s < RELAPSE_S
             self._dwell_s = min(MOST_DWELL_S, self._dwell_s * 2) if relapsed else DWELL_S
             self.step = 1
-        elif burns and self.step < len(LADDERS[self.on_miss]) and since_s >= DWELL_S:
+        elif burns and self.step < self._most_steps and since_s >= DWELL_S:
             self.step += 1
         elif self.step and max(short, long) <= LEAVE_BURN and since_s >= self._dwell_s:
-            self.step -= 1
+            self.step = 1 if self.step > 1 else 0
             self._fell_s = now_s
         else:
             return False
@@ -167,9 +176,9 @@ class BudgetBurn:
         asked = frozenset[Degradation]().union(*(DEGRADATIONS[stage] for stage in acting))
         return tuple(one for one in Degradation if one in asked)
 
-    def sheds(self) -> bool:
-        """True while a stage is at SHED."""
-        return any(burn.level is OnMiss.SHED for burn in self._stages.values())
+    def sheds(self) -> int:
+        """The steps of the stage that is furthest at SHED; 0: none is."""
+        return max(burn.sheds for burn in self._stages.values())
 
     def _advance(self, now_s: float) -> None:
         before_s = now_s if self._now_s is None else self._now_s

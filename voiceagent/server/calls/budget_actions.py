@@ -26,7 +26,7 @@ class BudgetActions:
         self._clock = clock
         self._looked_s = clock()
         self._degradations: tuple[Degradation, ...] = ()
-        self._sheds = False
+        self._sheds = 0
 
     def measured(self, report: TurnReport, misses: Iterable[Miss]) -> None:
         """A turn is over."""
@@ -42,8 +42,8 @@ class BudgetActions:
         self._look()
         return self._degradations
 
-    def sheds(self) -> bool:
-        """True while fewer calls are to be admitted."""
+    def sheds(self) -> int:
+        """The number of times that fewer calls are to be admitted; 0: as many as there is room for."""
         self._look()
         return self._sheds
 
