@@ -30,6 +30,8 @@ BENCHMARKS = (
 ON_REQUEST = (
     "attacks",
     "bundled",
+    "degrading",
+    "degrading_real",
     "ears",
     "encoder",
     "held_out",
@@ -94,7 +96,8 @@ def main() -> int:
         "--calls",
         type=int,
         nargs="*",
-        help="how many calls at a time: vllm (default: 1 4 16; of a shape 1 16 64 256), prediction (default: 1 3 6)",
+        help="how many calls at a time: vllm (default: 1 4 16; of a shape 1 16 64 256), prediction (default: 1 3 6), "
+        "degrading_real (one number)",
     )
     parser.add_argument("--model", type=Path, help="starter: the onnxruntime-genai folder (default: the profile's model)")
     parser.add_argument("--whisper", type=Path, help="starter: the CTranslate2 folder that hears (default: whisper-tiny.en)")

@@ -1,0 +1,18 @@
+"""Budget actions on a machine in virtual time. `python -m bench degrading_real` measures them on a real one."""
+
+from __future__ import annotations
+
+from bench.degrading import BY_MODEL, KEPT, MACHINES, WARN, loaded, p95_ms
+
+END_MS = 240_000.0
+
+
+def test_degrading_keeps_the_p95_where_without_it_it_doubles() -> None:
+    _, costs, usual, many = MACHINES[0]
+    before, warned, degraded = (
+        loaded(kind, costs, calls, END_MS) for kind, calls in ((WARN, usual), (WARN, many), (BY_MODEL, many))
+    )
+    assert p95_ms(warned) >= 2 * p95_ms(before)
+    assert p95_ms(degraded) <= KEPT * p95_ms(before)
+    assert degraded.words / len(degraded.turns) < warned.words / len(warned.turns)
+    assert not any(turn.facts.degraded for _, turn in warned.turns)
