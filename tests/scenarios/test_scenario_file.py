@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+import yaml
 
+from voiceagent.cli.eval import eval_
 from voiceagent.errors import ConfigError
 from voiceagent.scenarios.scenario import chosen, load_scenarios
 
@@ -55,3 +58,19 @@ def test_scenarios_are_chosen_by_name_and_tag() -> None:
     assert {tag for one, _ in chosen(found, [], ["line"]) for tag in one.tags} == {"line"}
     with pytest.raises(ConfigError, match="no tag is called 'interuption'; did you mean interruption"):
         chosen(found, [], ["interuption"])
+
+
+def test_the_examples_of_the_page_can_be_used(tmp_path: Path) -> None:
+    """The scenarios load, and the workflow has what GitHub asks of one, and options that `voiceagent eval` has."""
+    blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "scenarios.md").read_text(encoding="utf-8"), re.DOTALL)
+    scripted, played, workflow = blocks
+    (tmp_path / "a.yaml").write_text(scripted + played)
+    assert len(load_scenarios([tmp_path])) == 2
+    found = yaml.safe_load(workflow.replace("\non:", "\n'on':"))
+    assert {"on", "jobs"} <= set(found)
+    (job,) = found["jobs"].values()
+    assert job["runs-on"]
+    assert all(("uses" in step) is not ("run" in step) for step in job["steps"])
+    (run,) = (step["run"] for step in job["steps"] if "voiceagent eval" in step.get("run", ""))
+    known = {name for parameter in eval_.params for name in parameter.opts}
+    assert {word for word in run.split() if word.startswith("--")} <= known
