@@ -26,7 +26,7 @@ from voiceagent.cli.tables import plain_table, show
 from voiceagent.client.signalling import about
 from voiceagent.client.voices import best_voice, named_voice
 from voiceagent.engines import load_tts
-from voiceagent.errors import ConfigError
+from voiceagent.errors import ConfigError, MediaError
 from voiceagent.load.callers import CallerJob
 from voiceagent.load.ramp import CALLERS_LATE_MS, LoadPlan, climb, steps_to
 from voiceagent.load.watched_server import WatchedServer
@@ -185,7 +185,7 @@ async def _measure(plan: LoadPlan, metrics_key: str, *, quiet: bool) -> LoadResu
     async with WatchedServer(plan.job.url, metrics_key) as watched:
         profile, limits = await watched.limits()
         limits_ms = {"p50": limits.p50_ms, "p95": limits.p95_ms, "p99": limits.p99_ms}
-        partial = LoadResult(
+        result = LoadResult(
             *(__version__, plan.job.url, profile, plan.job.leg, plan.callers_here, plan.callers_a_process, plan.job.pause_s),
             limits_ms,
             [],
@@ -197,10 +197,16 @@ async def _measure(plan: LoadPlan, metrics_key: str, *, quiet: bool) -> LoadResu
             )
 
         def tell(step: LoadStep) -> None:
+            result.steps.append(step)
             if not quiet:
                 click.echo(f"{step.calls} calls: {', '.join(step.misses(limits)) or 'within the budget'}")
 
-        result = msgspec.structs.replace(partial, steps=await climb(plan, watched, limits, tell))
+        try:
+            await climb(plan, watched, limits, tell)
+        except MediaError as error:
+            if not result.steps:
+                raise
+            click.echo(f"error: the load test broke off: {error}", err=True)
     if not quiet:
         _show(result)
     return result

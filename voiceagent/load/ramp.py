@@ -45,10 +45,9 @@ class LoadPlan:
     job: CallerJob
 
 
-async def climb(plan: LoadPlan, watched: WatchedServer, limits: StageLimits, tell: Callable[[LoadStep], None]) -> list[LoadStep]:
-    """Measure step by step, and end after the second that is not within the budget. Raises MediaError when the server or the
-    callers are gone."""
-    steps: list[LoadStep] = []
+async def climb(plan: LoadPlan, watched: WatchedServer, limits: StageLimits, tell: Callable[[LoadStep], None]) -> None:
+    """Measure step by step, and end after the second that is not within the budget. `tell` gets each. Raises MediaError when the
+    server or the callers are gone."""
     missed = 0
     async with CallerProcesses(plan.job, plan.callers_a_process) as callers:
         for calls in plan.steps:
@@ -58,12 +57,11 @@ async def climb(plan: LoadPlan, watched: WatchedServer, limits: StageLimits, tel
             began_s = time.monotonic()
             use = await watched.use(plan.hold_s or max(HOLD_S, MIN_TURNS * TURN_S / calls))
             took_s = time.monotonic() - began_s
-            steps.append(_step(calls, took_s, await callers.report(), use, here=plan.callers_here))
-            tell(steps[-1])
-            missed += bool(steps[-1].misses(limits))
+            step = _step(calls, took_s, await callers.report(), use, here=plan.callers_here)
+            tell(step)
+            missed += bool(step.misses(limits))
             if missed == 2:
                 break
-    return steps
 
 
 def _step(calls: int, duration_s: float, counts: LoadCounts, use: ServerUse, *, here: bool) -> LoadStep:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import aiohttp
@@ -62,12 +63,15 @@ class WatchedServer:
             raise MediaError(f"{self._url}: tells no latency budget; expected a voiceagent server") from error
 
     async def use(self, duration_s: float) -> ServerUse:
-        """Watch for so long. Raises MediaError."""
+        """Watch for so long; looks that the server was too slow for are left out. Raises MediaError when the last one fails."""
         looks = [await self._look()]
         end_s = time.monotonic() + duration_s
-        while (left_s := end_s - time.monotonic()) > 0:
-            await asyncio.sleep(min(LOOK_EVERY_S, left_s))
-            looks.append(await self._look())
+        while (left_s := end_s - time.monotonic()) > LOOK_EVERY_S:
+            await asyncio.sleep(LOOK_EVERY_S)
+            with suppress(MediaError):
+                looks.append(await self._look())
+        await asyncio.sleep(max(0.0, left_s))
+        looks.append(await self._look())
         return _use(looks)
 
     async def _look(self) -> _Look:
