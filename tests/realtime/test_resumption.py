@@ -73,3 +73,15 @@ def test_all_audio_was_missed_where_its_last_event_is_older(session: RealtimeSes
 def test_nobody_else_gets_the_token(session: RealtimeSession) -> None:
     assert types(session.joined()) == ["session.created"]
     assert "rs_" not in str(session.joined())
+
+
+def test_who_comes_back_and_who_joins_learn_that_the_call_is_recorded(session: RealtimeSession) -> None:
+    def told() -> list[object]:
+        return [events[0]["session"]["voiceagent"]["recording"] for events in (session.resumed("", TOKEN, 1.0), session.joined())]
+
+    assert told() == [False, False]
+    (event,) = session.recording_changed(is_recorded=True)
+    assert (event["type"], event["recording"]) == ("voiceagent.recording", True)
+    assert told() == [True, True]
+    session.recording_changed(is_recorded=False)
+    assert told() == [False, False]

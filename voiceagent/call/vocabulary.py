@@ -12,8 +12,8 @@ from voiceagent.stt.vocabulary import MOST_CHARACTERS, Vocabulary, VocabularySet
 from voiceagent.tools.schemas import shapes
 
 MOST_WORDS = 100
-"""The most words, the operator's among them, up to which others join. A hundred that joined by themselves add 3.8 ms to a decode;
-56 of the operator's own add 5.4 ms (bench/results/vocabulary.md)."""
+"""The most words, the operator's among them, up to which others join. A hundred that joined by themselves add 2.5 ms to a decode,
+56 of the operator's own 3.4 ms (bench/results/vocabulary.md)."""
 LEAST_LETTERS = 4
 
 

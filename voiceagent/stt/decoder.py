@@ -86,6 +86,10 @@ def is_value(text: str, value: ExpectedValue, code: str = LANGUAGE) -> bool:
 LEAST_GAIN = -2.5
 """A word of the vocabulary is taken if the text with it is at most this much less likely than the model's own, by the word's
 tokens, in log-probabilities."""
+SURE_OF_TEXT, SURE_OF_TOKEN = -1.5, -0.12
+"""The log-probabilities of a text, and of each of its tokens on average, above either of which no word of the vocabulary is
+tried: the model is sure of all that it wrote. Of 149 misheard words of a house that were looked at, none stood in such a
+text; of 144 parts of people's texts that only sound like one, 37 did."""
 LEAST_PROBABILITY = 1e-9
 SHORTEST_LIMIT_TOKENS = 24
 LOOP_POWERS = (1, 3)
@@ -294,8 +298,10 @@ class BatchDecoder:
         for row, (code, result, heard) in enumerate(zip(languages, results, words, strict=True)):
             text = vocabulary.spelled(heard)
             gains: list[tuple[float, WordTrial]] = []
-            own = float(result.scores[0]) * len(result.sequences_ids[0])
-            for trial in vocabulary.trials(text) if self._tries_words else ():
+            length = len(result.sequences_ids[0])
+            own = float(result.scores[0]) * length
+            is_sure = own > min(SURE_OF_TEXT, SURE_OF_TOKEN * length)
+            for trial in vocabulary.trials(text) if self._tries_words and not is_sure else ():
                 lead = [self._tokenizer.sot_prev, *self._tokenizer.encode(f" {leading_text(NOTHING, trial.word)}")]
                 tokens = self._tokenizer.encode(" " + " ".join(word.text for word in trial.on(text)))
                 (forced,) = self.model.model.align(

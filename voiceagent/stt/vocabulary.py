@@ -137,7 +137,7 @@ def distance(heard: str, sound: str) -> float:
 
 # --- words ------------------------------------------------------------------------------------------------------------
 
-MOST_TRIED = 3
+MOST_TRIED = 2
 """The most words that are tried in one text."""
 WHOLE_SOUNDS = 6
 """A word of fewer sounds must be nearer, because many words are near to a short one."""
@@ -145,10 +145,10 @@ MOST_COMPARED = 400
 """The most forms of words that a text is compared with by sound."""
 MORE_WORDS = 3
 """A misheard word may be written as this many more."""
-NEAR, NEAR_OF_MANY, NEAR_AUTOMATIC = 0.35, 0.3, 0.25
-"""The largest distance of a part of a text at which one of a few words is tried, one of many, and one that joined by itself: each
-trial takes time, and the more words there are, the more sound like something."""
-FEW = 20
+NEAR, NEAR_OF_MANY, NEAR_OF_MOST, NEAR_AUTOMATIC = 0.35, 0.3, 0.23, 0.25
+"""The largest distance of a part of a text at which one of a few words is tried, one of many, one of most, and one that joined by
+itself: each trial takes time, and the more words there are, the more sound like something."""
+FEW, MANY = 20, 75
 ALIKE_ENOUGH = 0.3
 """The largest distance of a word from the nearest of a vocabulary that is meant by it."""
 _END = re.compile(r"\W*$")
@@ -203,7 +203,7 @@ class Vocabulary:
         self._forms = list(dict.fromkeys(form for form in sounded if form[1]))[:MOST_COMPARED]
         """Words by their sounds; a word may have several."""
         self._distances = _Distances([sound for _, sound in self._forms]) if self._forms else None
-        own = NEAR if len(words) <= FEW else NEAR_OF_MANY
+        own = NEAR if len(words) <= FEW else NEAR_OF_MANY if len(words) <= MANY else NEAR_OF_MOST
         near = dict.fromkeys(automatic, NEAR_AUTOMATIC) | {each.word: own for each in words}
         self._limits = [near[word] * min(1.0, len(sound) / WHOLE_SOUNDS) for word, sound in self._forms]
 
