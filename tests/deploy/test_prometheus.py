@@ -215,8 +215,8 @@ async def test_every_panel_shows_something_of_real_calls(one: Watched, said: Sai
     async with Caller(one.server.url, KEY) as caller, Dialogue(caller) as dialogue:
 
         async def write() -> None:
-            await one.write("Say what is forbidden.")
-            async with TextCaller(one.server.url, KEY, WAIT_S):
+            async with TextCaller(one.server.url, KEY, WAIT_S) as second:
+                await second.say("Say what is forbidden.")
                 with pytest.raises(MediaError, match="503"):
                     await one.write("This call is one too many.")
 
@@ -233,6 +233,7 @@ async def test_every_panel_shows_something_of_real_calls(one: Watched, said: Sai
 
 
 async def test_alerts_fire_for_a_slow_model_a_broken_one_and_a_server_that_is_gone(one: Watched, said: Said) -> None:
+    await one.until("voiceagent_calls_active == 0")
     one.model.slow_s = 1.5
     async with Caller(one.server.url, KEY) as caller, Dialogue(caller) as dialogue:
         since = dialogue.event_count
@@ -241,7 +242,8 @@ async def test_alerts_fire_for_a_slow_model_a_broken_one_and_a_server_that_is_go
     assert re.search(r"Callers wait [12]\.\d\d s \(p95\)", await one.until_fired("SlowAnswers"))
     one.model.slow_s, one.model.is_broken = 0.0, True
     for _ in range(5):
-        with pytest.raises(MediaError):
+        await one.until("voiceagent_calls_active == 0")
+        with pytest.raises(MediaError, match="the server reported"):
             await one.write("When is breakfast?")
     assert "The engine llm does not work" in await one.until_fired("EngineDown")
     assert re.match(r"\d replies failed", await one.until_fired("RepliesFail"))
