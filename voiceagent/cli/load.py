@@ -199,7 +199,7 @@ async def _measure(plan: LoadPlan, metrics_key: str, *, quiet: bool) -> LoadResu
         def tell(step: LoadStep) -> None:
             result.steps.append(step)
             if not quiet:
-                click.echo(f"{step.calls} calls: {', '.join(step.misses(limits)) or 'within the budget'}")
+                click.echo(f"{step.calls} at a time: {', '.join(step.misses(limits)) or 'within the budget'}")
 
         try:
             await climb(plan, watched, limits, tell)
@@ -239,14 +239,13 @@ def _show(result: LoadResult) -> None:
 
 
 def _answer(result: LoadResult) -> str:
-    highest = result.highest
-    told = f"{highest} calls are within the budget" if highest else "No step is within the budget"
-    over = next((step for step in result.steps if step.calls > highest), None)
+    told = f"Calls at a time within the budget: {result.highest or 'none that was tried'}."
+    over = next((step for step in result.steps if step.calls > result.highest), None)
     if over is None:
         (name, share), *_ = result.steps[-1].binding()
-        return f"{told}, the most that were tried. {name.capitalize()} binds next: {share:.0%} of it is used."
-    (name, share), (next_name, next_share), *_ = over.binding()
-    why = ", ".join(over.misses(result.limits))
+        return f"{told} No more were tried. {name.capitalize()} binds next: {share:.0%} of it is used."
+    told = f"{told} Not within it: {over.calls} ({', '.join(over.misses(result.limits))})."
     if len(over.turns) < MIN_TURNS:
-        return f"{told}; {over.calls} cannot be judged: {why}."
-    return f"{told}; {over.calls} are not: {why}. {name.capitalize()} binds ({share:.0%}), then {next_name} ({next_share:.0%})."
+        return told
+    (name, share), (next_name, next_share), *_ = over.binding()
+    return f"{told} {name.capitalize()} binds ({share:.0%} used), then {next_name} ({next_share:.0%})."
