@@ -87,6 +87,30 @@ async def test_partial_decodes_that_cost_much_come_more_seldom() -> None:
     assert frames[1] >= 16, "100 ms are three tenths of 333 ms"
 
 
+@pytest.mark.parametrize(("fewer", "frames"), [(False, 9), (True, 27)])
+async def test_partial_decodes_are_a_third_as_many_while_the_budgets_ask_for_it(fewer: bool, frames: int) -> None:
+    recogniser = SlowRecogniser()
+    posted: asyncio.Queue[ev.Event] = asyncio.Queue()
+    checks = load_guards(GuardSettings()).input
+    settings = TurnSettings(partial_interval_ms=180, min_speech_ms=0)
+    async with asyncio.TaskGroup() as group:
+        tasks = CallTasks(group)
+        hearing = Hearing(CallScope("call", CallClock(), tasks, posted.put_nowait), recogniser, settings, checks)
+        hearing.fewer_partials = fewer
+        hearing._begin(SpeechOnset(200.0, 0.0, 200.0, 0.0, np.ones(6400, np.int16)))
+        transcriber = hearing._transcriber
+        assert transcriber is not None
+        hearing._decode_early(transcriber)
+        assert hearing._early is not fewer, "nothing is decoded before the pause"
+        fed = 0
+        while not hearing._decoding:
+            transcriber.feed(np.ones(320, np.int16), 0.0)
+            hearing._maybe_partial(transcriber)
+            fed += 1
+        tasks.cancel_all()
+    assert fed == frames
+
+
 class UrgentRecogniser(SlowRecogniser):
     """Knows which of its decodes were urgent."""
 

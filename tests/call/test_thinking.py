@@ -22,6 +22,7 @@ from voiceagent.call.speaking import Speaking
 from voiceagent.call.thinking import _Pieces, owner
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
+from voiceagent.conversation.rules import Degradation
 from voiceagent.engines import Engines
 from voiceagent.errors import EngineError
 from voiceagent.guard.checks import load_guards
@@ -232,3 +233,58 @@ async def test_the_first_clause_is_synthesised_while_the_service_is_asked(does: 
         await guards.close()
     assert voice.asked == asked
     assert spoken.words == asked[-1].split()[:1]  # the voice says each clause as one word
+
+
+class _Talker(_Speaker):
+    """A language model that goes on and on, and the voice that says it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closed = asyncio.Event()
+
+    async def generate(self, *_: Any) -> AsyncGenerator[Generated, None]:
+        try:
+            while True:
+                for word in ("This ", "is ", "one ", "more ", "sentence. "):
+                    yield GeneratedText(word)
+                    await asyncio.sleep(0)
+        finally:
+            self.closed.set()
+
+
+class _Ended(_Spoken):
+    """Notes the replies that ended, and what the call went without."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.degraded: list[tuple[str, ...]] = []
+        self.written: list[str] = []
+
+    def stepped(self, event: ev.Event, actions: tuple[act.Action, ...]) -> None:
+        super().stepped(event, actions)
+        self.degraded += [action.degradations for action in actions if isinstance(action, act.Degraded)]
+        self.written += [action.text for action in actions if isinstance(action, act.ReplyText)]
+
+
+async def test_a_call_follows_the_degradations_and_stops_the_model_at_the_end_of_a_sentence() -> None:
+    voice, noted = _Talker(), _Ended()
+    engine = cast(Any, voice)
+    speech, budgets = AgentSpeech(SpeechSettings(), {}, ".", engine), load_budgets(default_budgets_file())
+    agent = AgentConfig(profile="embedded", phrases=PhraseSettings(greeting=""))
+    guards = load_guards(GuardSettings())
+    parts = AgentParts(
+        agent, Engines(engine, engine, engine), guards, speech, budgets, degradations=lambda: (Degradation.SHORT_REPLIES,)
+    )
+    call = Call("rtc_1", cast(Any, SilentLeg()), parts, CallTools(ToolSet()), [noted])
+    async with running(call.run(), "call") as ended:
+        await noted.started.wait()
+        call.feed(ev.SpeechStarted(1.0, 1, 0.0))
+        call.feed(ev.UtteranceCleared(2.0))
+        call.feed(ev.TextReceived(3.0, "Tell me all."))
+        call.feed(ev.ReplyRequested(4.0))
+        async with asyncio.timeout(10):
+            await voice.closed.wait()
+        call.hang_up()
+        await ended
+    assert noted.degraded == [(Degradation.SHORT_REPLIES,)]
+    assert " ".join(noted.written) == " ".join(["This is one more sentence."] * 4)
