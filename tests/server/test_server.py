@@ -15,9 +15,12 @@ from yarl import URL
 from tests.fakes import MakeService, Switchboard
 from voiceagent.addresses import is_loopback
 from voiceagent.errors import ConfigError, ModelError
+from voiceagent.latency.budgets import Miss
+from voiceagent.latency.burn import BudgetBurn, OnMiss
 from voiceagent.latency.spans import Span, Stage, TurnReport
 from voiceagent.media.webrtc.ice import IceServers, IceSettings
 from voiceagent.server.access.key_ring import KeyRing
+from voiceagent.server.calls.budget_actions import BudgetActions
 from voiceagent.server.http.app import READINESS, make_app
 from voiceagent.server.http.run import serve
 from voiceagent.server.monitoring.metrics import Metrics
@@ -174,6 +177,18 @@ async def test_the_server_says_when_it_is_ready(open_server: Open, switchboard: 
     switchboard.load_gate.set()
     await client.app[READINESS].wait()
     assert (await client.get("/readyz")).status == 200
+
+
+async def test_the_server_says_what_calls_go_without(open_server: Open) -> None:
+    metrics, now_s = Metrics(), [0.0]
+    metrics.budget_actions = BudgetActions(BudgetBurn({Stage.VAD: OnMiss.SHED}), lambda: now_s[0])
+    client = await open_server(metrics=metrics)
+    assert await (await client.get("/healthz")).json() == {"status": "ok"}
+    slow = TurnReport("c", 1, 0.0, "embedded", (Span(Stage.VAD, 0.0, 99.0),), None, None)
+    while not metrics.budget_actions.sheds():
+        metrics.budget_actions.measured(slow, [Miss(Stage.VAD, 99.0, 30.0)])
+        now_s[0] += 1
+    assert await (await client.get("/healthz")).json() == {"status": "ok", "degraded": ["fewer_partials", "fewer_calls"]}
 
 
 async def test_engines_that_cannot_be_loaded_are_the_reason(open_server: Open, switchboard: Switchboard) -> None:
