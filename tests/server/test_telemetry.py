@@ -14,9 +14,14 @@ from typing import Any
 import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Status
 
 from tests.server_process import running_server
+from voiceagent.conversation.actions import Failure, ToolEnded
+from voiceagent.conversation.events import TimerFired
 from voiceagent.errors import ConfigError
+from voiceagent.latency.spans import Span, Stage, TurnFacts, TurnReport
+from voiceagent.server.monitoring.telemetry import Telemetry
 from voiceagent.settings.agent import load_agent
 
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "demo"
@@ -111,6 +116,24 @@ async def test_a_turn_is_a_trace_and_its_stages_are_spans(collector: Collector, 
     bounds = {metric.name: list(metric.histogram.data_points[0].explicit_bounds) for metric in collector.metrics}
     assert bounds["voiceagent.stage.duration"][:3] == [0.01, 0.02, 0.04]
     assert b"Paris" not in collector.raw
+
+
+def test_what_failed_is_an_error_with_its_kind(collector: Collector) -> None:
+    telemetry = Telemetry(collector.url, "Demo")
+    traces = telemetry.of_call("rtc_1", "m")
+    for turn, status in ((1, "failed"), (2, "completed")):
+        failed = (ToolEnded(1, "c1", "look_up", "{}", ok=False), Failure("llm_failed", "on purpose"))
+        traces.stepped(TimerFired(1000.0, "reply"), failed if turn == 1 else ())
+        span = Span(Stage.TOOL, 0.0, 500.0)
+        traces.measured(TurnReport("rtc_1", turn, 1.0, "embedded", (span,), None, None, facts=TurnFacts(status=status)), ())
+    telemetry.close()
+    errors = {(span.name, attributes(span).get("error.type", ""), span.status.code) for span in collector.spans}
+    assert errors == {
+        ("invoke_agent Demo", "llm_failed", Status.STATUS_CODE_ERROR),
+        ("execute_tool look_up", "_OTHER", Status.STATUS_CODE_ERROR),
+        ("invoke_agent Demo", "", Status.STATUS_CODE_UNSET),
+        ("execute_tool", "", Status.STATUS_CODE_UNSET),
+    }
 
 
 async def test_a_collector_that_is_gone_keeps_no_call_waiting(tmp_path: Path) -> None:
