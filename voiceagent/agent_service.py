@@ -409,7 +409,7 @@ class AgentService:
                 sink = StoredLog(kept.writer, call_id)
                 event_log = EventLog(sink, call_id, rules, origin=origin, left=None if left is None else left.state)
             redactor = parts.personal.of_call()
-            status = CallStatus(_shown_caller(made.origin, agent), agent.spoken_languages[0])
+            status = CallStatus(shown_caller(made.origin, agent), agent.spoken_languages[0])
             recorder = CallRecorder(
                 kept, record, event_log, recording=made.recording, feeds=feeds, redactor=redactor, status=status
             )
@@ -424,7 +424,7 @@ class AgentService:
         return start_call
 
 
-def _shown_caller(origin: CallOrigin | None, agent: AgentConfig) -> str:
+def shown_caller(origin: CallOrigin | None, agent: AgentConfig) -> str:
     """The caller as monitors see them: not by number, where the operator keeps none."""
     caller = "" if origin is None else origin.caller
     return "[phone]" if caller and "phone" in agent.records.redact else caller

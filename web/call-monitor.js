@@ -85,7 +85,9 @@ export class CallMonitor {
   /** @param {CallEvent} event */
   _take(event) {
     if (event.type === 'monitor.closed') {
-      this._tell(`${CLOSED[event.reason] ?? event.reason} Trying again …`);
+      const isGone = event.reason === 'lost';
+      if (isGone) this._following.abort();
+      this._tell(`${CLOSED[event.reason] ?? event.reason}${isGone ? '' : ' Trying again …'}`);
       return;
     }
     if (PROGRESS.has(event.type)) {

@@ -83,7 +83,7 @@ function showCalls({ calls, running, places, waiting }) {
   byId('places', HTMLElement).textContent = `${running}${of}${waiting ? `, ${waiting} wait` : ''}`;
   byId('calls-none', HTMLElement).hidden = calls.length > 0;
   list('calls', calls, (call) => [
-    call.caller || call.leg,
+    call.caller ? `${call.caller} (${call.leg})` : call.leg,
     call.language ? `${call.agent} (${call.language})` : call.agent,
     call.step,
     `${call.state} ${length(call.since)}`,

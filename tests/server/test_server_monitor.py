@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import pytest
 
 from tests.fakes import MakeService
 from tests.loopback import on_loopback
 from tests.reports.measured import turns
 from tests.store.calls import keep_call
+from voiceagent.agent_service import shown_caller
 from voiceagent.latency.budgets import load_budgets
 from voiceagent.latency.spans import LegKind, Stage
 from voiceagent.resources import default_budgets_file
@@ -27,8 +29,11 @@ from voiceagent.server.http.server_monitor import MAX_LIVE, Monitored, ServerMon
 from voiceagent.server.monitoring.active_alerts import ActiveAlerts
 from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.server.monitoring.recent_turns import MAX_MEASURED, RecentTurns
+from voiceagent.settings.agent import AgentConfig, RecordSettings
 from voiceagent.store.call_events import CallEvent
 from voiceagent.store.database import StoreAddress, local_store
+from voiceagent.store.personal_data import PersonalKind
+from voiceagent.tools.call_context import CallOrigin
 
 BUDGETS = load_budgets(default_budgets_file())
 PATH = "/v1/voiceagent/monitor"
@@ -132,6 +137,13 @@ def test_the_state_of_a_call_follows_its_events() -> None:
     assert (status.agent, status.step) == ("Billing", "")
 
 
+@pytest.mark.parametrize(("redact", "shown"), [((), "+49 30 1234567"), (("phone",), "[phone]"), (("email",), "+49 30 1234567")])
+def test_a_caller_is_shown_as_the_operator_keeps_numbers(redact: tuple[PersonalKind, ...], shown: str) -> None:
+    agent = AgentConfig(records=RecordSettings(keep="transcripts", redact=redact))
+    assert shown_caller(CallOrigin("+49 30 1234567", "+49 30 7654321"), agent) == shown
+    assert shown_caller(CallOrigin(), agent) == "", "a browser has no number"
+
+
 def test_shares_over_budget_are_counted_in_windows() -> None:
     now_s = 0.0
     recent = RecentTurns(lambda: now_s)
@@ -161,9 +173,13 @@ def test_alerts_come_with_what_they_tell_of_and_the_grave_ones_first() -> None:
     metrics.queue_dropped("monitors")
     for _ in range(4):
         metrics.calls_refused.add("server_full")
+        metrics.guard_checks.add("input screen: late")
+        metrics.guard_checks.add("input screen: answered")
     metrics.call_started()
     metrics.call_ended("failed")
     metrics.health.down["llm"] = "too_late"
-    assert [alert.name for alert in alerts.now()] == ["EngineDown", "CallsFail", "CallersRefused", "QueuesOverflow"]
+    assert [alert.name for alert in alerts.now()] == [
+        *("EngineDown", "CallsFail", "CallersRefused", "GuardsFail", "QueuesOverflow")
+    ]
     assert ActiveAlerts(metrics).now()[0].name == "EngineDown"
     assert len(ActiveAlerts(metrics).now()) == 1, "what was before it looked is over"

@@ -20,6 +20,9 @@ MORE_THAN = 3
 FULL = 0.9
 FAILING = 0.2
 BAD_RUNS = ("failed", "too_slow", "too_many")
+BAD_CHECKS = (" late", " failed", " not_asked")
+BLOCKED = 60
+"""Steps that held the event loop within that time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,10 @@ class ActiveAlerts:
                 yield Alert("BudgetBurns", "warn", f"{rates}; {rates.level}.")
         if grown["runs"] and grown["bad runs"] > FAILING * grown["runs"]:
             yield Alert("ToolsFail", "warn", f"{grown['bad runs']} of {grown['runs']} tool runs within ten minutes failed.")
+        if grown["bad checks"] > MORE_THAN:
+            yield Alert("GuardsFail", "warn", f"A guard's service gave no answer {grown['bad checks']} times within ten minutes.")
+        if grown["blocked"] > BLOCKED:
+            yield Alert("EventLoopBlocked", "warn", f"The event loop was held {grown['blocked']} times within ten minutes.")
         if grown["dropped"]:
             yield Alert("QueuesOverflow", "warn", f"Full queues dropped {grown['dropped']} items within ten minutes.")
 
@@ -78,6 +85,8 @@ class ActiveAlerts:
             "replies": metrics.failed_replies.total(),
             "refused": metrics.calls_refused["server_full"] + metrics.calls_refused["memory_full"],
             "dropped": metrics.queue_drops.total(),
+            "bad checks": sum(count for outcome, count in metrics.guard_checks.items() if outcome.endswith(BAD_CHECKS)),
+            "blocked": metrics.blocked.total(),
             "runs": metrics.tools.total(),
             "bad runs": sum(metrics.tools[outcome] for outcome in BAD_RUNS),
         }
