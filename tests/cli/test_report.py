@@ -1,11 +1,13 @@
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Outcome
 from tests.reports.measured import turns
+from voiceagent.conversation.rules import Degradation
 from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport, WaitCause
 from voiceagent.store.database import local_store
 from voiceagent.store.turns import TurnStore
@@ -138,6 +140,13 @@ def test_the_stage_that_became_slower_is_named(voiceagent: Run, measured: Callab
     same = voiceagent("report", "--until", "1970-01-02T12:00", "--compare", str(tmp_path / "before.csv"), "--gate")
     assert same.code == 0
     assert "as long as before" in same.out
+
+
+def test_turns_that_went_without_something_are_counted(voiceagent: Run, measured: Callable[..., None], tmp_path: Path) -> None:
+    found = turns(4, 1, at=1000.0)
+    short = replace(found[0].facts, degraded=(Degradation.FEWER_PARTIALS, Degradation.SHORT_REPLIES))
+    put_turns([replace(found[0], facts=short), *found[1:]], tmp_path)
+    assert "Degraded: 1 of 4 turns (fewer_partials 1, short_replies 1)." in voiceagent("report").out
 
 
 def test_a_time_is_chosen_and_the_counts_are_told(voiceagent: Run, measured: Callable[..., None], tmp_path: Path) -> None:
