@@ -145,10 +145,9 @@ MOST_COMPARED = 400
 """The most forms of words that a text is compared with by sound."""
 MORE_WORDS = 3
 """A misheard word may be written as this many more."""
-NEAR, NEAR_OF_MANY, NEAR_OF_MOST, NEAR_AUTOMATIC = 0.35, 0.3, 0.23, 0.25
-"""The largest distance of a part of a text at which one of a few words is tried, one of many, one of most, and one that joined by
-itself: each trial takes time, and the more words there are, the more sound like something."""
-FEW, MANY = 20, 75
+NEAR, NEAR_AUTOMATIC = ((20, 0.35), (75, 0.3), (150, 0.23), (MOST_WORDS, 0.2)), 0.25
+"""The largest distance of a part of a text at which a word is tried, by the number of words up to which it holds, and that of a
+word that joined by itself: each trial takes time, and the more words there are, the more sound like something."""
 ALIKE_ENOUGH = 0.3
 """The largest distance of a word from the nearest of a vocabulary that is meant by it."""
 _END = re.compile(r"\W*$")
@@ -203,7 +202,7 @@ class Vocabulary:
         self._forms = list(dict.fromkeys(form for form in sounded if form[1]))[:MOST_COMPARED]
         """Words by their sounds; a word may have several."""
         self._distances = _Distances([sound for _, sound in self._forms]) if self._forms else None
-        own = NEAR if len(words) <= FEW else NEAR_OF_MANY if len(words) <= MANY else NEAR_OF_MOST
+        own = next((limit for most, limit in NEAR if len(words) <= most), NEAR[-1][1])
         near = dict.fromkeys(automatic, NEAR_AUTOMATIC) | {each.word: own for each in words}
         self._limits = [near[word] * min(1.0, len(sound) / WHOLE_SOUNDS) for word, sound in self._forms]
 
