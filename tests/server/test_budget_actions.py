@@ -1,17 +1,19 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import pytest
 
 from voiceagent.conversation.rules import Degradation
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.burn import BudgetBurn, OnMiss
-from voiceagent.latency.spans import Span, Stage, TurnReport
+from voiceagent.latency.spans import Span, Stage, TurnFacts, TurnReport
 from voiceagent.server.calls.admission import Admission
 from voiceagent.server.calls.budget_actions import BudgetActions
 from voiceagent.server.http.problems import Problem
 from voiceagent.server.monitoring.metrics import Metrics
+from voiceagent.server.monitoring.observers import TurnLog
 from voiceagent.settings.agent import AdmissionSettings
 
 SLOW = TurnReport("c", 1, 0.0, "embedded", (Span(Stage.STT_WAIT, 0.0, 300.0),), None, None)
@@ -78,3 +80,9 @@ def test_a_stage_that_burns_on_sheds_further_every_half_minute() -> None:
         acting(metrics, OnMiss.SHED, until_s)
         found.append(metrics.budget_actions.sheds())
     assert found == [0, 1, 2, 8]
+
+
+def test_the_line_of_a_turn_says_how_it_was_degraded(caplog: pytest.LogCaptureFixture) -> None:
+    facts = TurnFacts("completed", degraded=(Degradation.FEWER_PARTIALS, Degradation.EARLY_FILLERS))
+    TurnLog().measured(replace(SLOW, facts=facts), MISSED)
+    assert "degraded by fewer_partials and early_fillers; over budget: stt_wait 300 of 100 ms" in caplog.text

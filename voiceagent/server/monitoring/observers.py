@@ -129,7 +129,7 @@ class TurnLog(CallObserver):
         parts += [f"guarded by {rule}" for rule in dict.fromkeys(self._guarded)]
         parts += dict.fromkeys(self._failures)
         over = [f"{miss.stage} {miss.measured_ms:.0f} of {miss.limit_ms:.0f} ms" for miss in misses]
-        parts += [f"without {one}" for one in report.facts.degraded]
+        parts += ["degraded by " + " and ".join(report.facts.degraded)] if report.facts.degraded else []
         told = ", ".join(parts) + (f"; over budget: {', '.join(over)}" if over else "")
         level = logging.WARNING if over or self._failures else logging.INFO
         log.log(level, "call %s turn %d: %s", report.call_id, report.turn, told)
