@@ -181,7 +181,7 @@ class MachineLimits:
     long: float = 5_000.0
     """A stretch that lasts longer is a machine's if nothing is known of its words, or they are a machine's."""
     unknown: float = 8_000.0
-    """The same for words that a person may say, too."""
+    """The same for words that a person may say, too. From 7 s down, talkative people of `bench opening_words` were machines."""
     settled: float = 800.0
     """The silence after such a stretch at which its words are looked at."""
     longest: float = 8_000.0
