@@ -174,16 +174,18 @@ class Led:
 
 
 @pytest.mark.parametrize(
-    ("led", "score", "text"),
+    ("led", "score", "sure", "text"),
     [
-        ("That time is in Paris.", -0.01, "That time is in Paris."),  # likelier
-        ("That time is in Paris.", -9.0, ""),
-        ("In Rome, please.", -0.01, ""),  # the hint itself
+        ("That time is in Paris.", -0.01, 0.0, "That time is in Paris."),  # likelier
+        ("That time is in Paris.", -9.0, 0.0, ""),
+        ("That time is in Paris.", -0.01, -9.0, ""),  # the first one is sure
+        ("In Rome, please.", -0.01, 0.0, ""),  # the hint itself
     ],
 )
 def test_behind_a_hint_a_likelier_text_is_taken_and_judged_as_the_first_one(
-    model: ShortWhisper, monkeypatch: pytest.MonkeyPatch, led: str, score: float, text: str
+    model: ShortWhisper, monkeypatch: pytest.MonkeyPatch, led: str, score: float, sure: float, text: str
 ) -> None:
+    monkeypatch.setattr("voiceagent.stt.decoder.SURE", sure)
     window = replace(WINDOW, expected=ExpectedValue(hint="At noon. In Rome, please."))
     decoder = BatchDecoder(model)
     tokens = model.hf_tokenizer.encode(f" {led}", add_special_tokens=False).ids
