@@ -78,7 +78,8 @@ def rows(on: Sequence[Run], off: Sequence[Run], counted: Run) -> Iterator[Figure
     yield Figure("pairs", len(more), "", "", True)
     for name, each in (("on", on), ("off", off)):
         yield plain(f"CPU a call-second, all measuring {name}", float(np.mean([one.cpu_ms for one in each])), "ms", 2)
-        yield plain(f"turns a run that were counted, all measuring {name}", float(np.mean([one.turns for one in each])), "")
+    yield at_least("turns that a run counted, all measuring on, least", min(one.turns for one in on), CALLS, "")
+    yield at_most("turns that a run counted, all measuring off, most", max(one.turns for one in off), 0, "")
     yield at_most("CPU of the server, most", round(max(one.cores for one in (*on, *off)), 2), MOST_CORES, "cores")
     yield at_most("all measuring: more CPU", round(float(more.mean()), 2), MOST_PERCENT, "%")
     yield plain("all measuring: more CPU, 95 % from", float(low), "%", 2)
