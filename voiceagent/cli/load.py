@@ -83,7 +83,7 @@ processor time, too: run them on another machine where the server has few cores.
 Exit codes: 0 the first step is within the budget, 1 it is not, 2 wrong usage."""
 )
 @click.option("--calls", required=True, type=Numbers(MAX_CALLS), help="Calls at a time; several numbers are steps.")
-@click.option("--ramp", is_flag=True, help="Reach the number in up to eight steps.")
+@click.option("--ramp", is_flag=True, help="Reach the number in up to eight steps; end after two that are over the budget.")
 @click.option("--url", default="", help="A server that runs. Default: one is started.")
 @click.option("--token", envvar="VOICEAGENT_KEY", show_envvar=True, default="", help="A key of that server for the calls.")
 @click.option("--metrics-token", envvar="VOICEAGENT_METRICS_KEY", show_envvar=True, default="", help="A key of it for /metrics.")
@@ -150,7 +150,7 @@ def load(
         file = os.path.join(folder, "speech.npz")
         np.savez(file, *speeches.values())
         job = CallerJob(address, token, leg, file, list(speeches), turns, pause_s, timeout_s, seed)
-        plan = LoadPlan(steps, settle_s, hold_s, callers, here, job)
+        plan = LoadPlan(steps, settle_s, hold_s, callers, here, ramp, job)
         result = asyncio.run(_measure(plan, metrics_token or token, quiet=form != "text" and out is None))
     if form == "json":
         write_output(msgspec.json.encode(result).decode() + "\n", out)

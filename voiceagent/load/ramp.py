@@ -42,12 +42,13 @@ class LoadPlan:
     callers_a_process: int
     callers_here: bool
     """True when the callers run on the server's machine."""
+    ramp: bool
+    """True if the second step that is not within the budget is the last."""
     job: CallerJob
 
 
 async def climb(plan: LoadPlan, watched: WatchedServer, limits: StageLimits, tell: Callable[[LoadStep], None]) -> None:
-    """Measure step by step, and end after the second that is not within the budget. `tell` gets each. Raises MediaError when the
-    server or the callers are gone."""
+    """Measure step by step; `tell` gets each. Raises MediaError when the server or the callers are gone."""
     missed = 0
     async with CallerProcesses(plan.job, plan.callers_a_process) as callers:
         for calls in plan.steps:
@@ -60,7 +61,7 @@ async def climb(plan: LoadPlan, watched: WatchedServer, limits: StageLimits, tel
             step = _step(calls, took_s, await callers.report(), use, here=plan.callers_here)
             tell(step)
             missed += bool(step.misses(limits))
-            if missed == 2:
+            if plan.ramp and missed == 2:
                 break
 
 
