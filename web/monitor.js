@@ -61,7 +61,7 @@ function showAlerts(found) {
   const alerts = [...found.alerts];
   if (found.reason) alerts.unshift({ name: 'NotReady', severity: 'page', text: found.reason });
   if (found.store_fails) alerts.push({ name: 'StoreFails', severity: 'warn', text: 'Ended calls cannot be read; the server’s log says why.' });
-  const rows = alerts.map(({ name, severity, text }) => element('li', { class: severity }, element('strong', {}, name), text));
+  const rows = alerts.map(({ name, severity, text }) => element('li', { class: severity }, element('strong', {}, name), ` ${text}`));
   const list = byId('alerts', HTMLElement);
   const shown = rows.length ? rows : [element('li', {}, 'None is active: calls are answered.')];
   if (list.textContent !== shown.map((row) => row.textContent).join('')) list.replaceChildren(...shown);
