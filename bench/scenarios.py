@@ -35,7 +35,7 @@ QUESTION = """
     line: {line}
     caller:
       - say: What time is it in Paris?
-        expect: {{tools: [{{name: get_time, arguments: {{city: Paris}}}}], within_ms: 1500}}"""
+        expect: {{tools: [{{name: get_time, arguments: {{city: Paris}}}}], within_ms: 700}}"""
 
 
 async def measure(options: argparse.Namespace) -> Iterator[Figure]:

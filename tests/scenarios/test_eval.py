@@ -67,7 +67,7 @@ def test_a_caller_is_played_and_a_judge_asked_by_a_model(voiceagent: Run, tmp_pa
         found = voiceagent("eval", str(scenario), *options, "--repeat", "2")
     assert found.code == 1
     assert "2 of 4 trials passed. pass@1 50.0%, pass^2 50.0%" in found.out
-    assert "judge 'Was the caller insulted?': no" in found.out
+    assert "judge 'Was the caller insulted?': it answered 'No.'" in found.out
     unasked = voiceagent("eval", str(scenario), "--name", "Judged badly", "--profile", "embedded")
     assert unasked.code == 0
     assert "not asked: judge" in unasked.out

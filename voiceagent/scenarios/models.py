@@ -39,11 +39,10 @@ class ScenarioModel:
         text = await self._asked(head, messages or [("user", "(The agent has answered the call.)")])
         return text.replace(OVER, "").strip() if OVER not in text or text.replace(OVER, "").strip(" .!") else ""
 
-    async def says_yes(self, question: str, so_far: Conversation) -> bool:
-        """The judge's answer. Raises ConfigError."""
+    async def judgement(self, question: str, so_far: Conversation) -> str:
+        """The judge's answer, which begins with yes where the judge agrees. Raises ConfigError."""
         told = "\n".join(f"{who}: {words}" for who, words in so_far)
-        answer = await self._asked(JUDGE, [("user", f"{told}\n\nQuestion: {question}")])
-        return answer.strip().lower().startswith("yes")
+        return await self._asked(JUDGE, [("user", f"{told}\n\nQuestion: {question}")])
 
     async def _asked(self, head: str, messages: Sequence[tuple[str, str]]) -> str:
         try:

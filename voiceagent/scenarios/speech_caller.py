@@ -15,7 +15,7 @@ from voiceagent.audio.resample import resample
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Act, Dialogue, Exchange
 from voiceagent.client.impairment import ImpairedRelay, Impairment
-from voiceagent.errors import ConfigError
+from voiceagent.errors import ConfigError, MediaError
 from voiceagent.scenarios.scenario import CallerStep, Line, RecordedSpeech
 from voiceagent.telephone.keys import ANSWER, ClientEvent, PressedKeys
 from voiceagent.tts.clips import read_wav
@@ -53,7 +53,8 @@ class SpeechCaller:
     def __init__(self, url: str, token: str, line: Line, folder: Path, speak: Speak, timeout_s: float) -> None:
         """Paths of recordings begin in `folder`."""
         impaired = Impairment(loss=line.loss, delay_ms=line.delay_ms, jitter_ms=line.jitter_ms)
-        relay = ImpairedRelay(impaired) if line.loss or line.delay_ms or line.jitter_ms else None
+        self._is_impaired = bool(line.loss or line.delay_ms or line.jitter_ms)
+        relay = ImpairedRelay(impaired) if self._is_impaired else None
         self._caller = Caller(url, token or None, relay=relay)
         self._dialogue = Dialogue(self._caller, timeout_s=timeout_s)
         self._line, self._folder, self._speak = line, folder, speak
@@ -64,6 +65,8 @@ class SpeechCaller:
     async def __aenter__(self) -> SpeechCaller:
         try:
             await self._caller.connect()
+            if self._is_impaired and self._caller.transport != "webrtc":
+                raise MediaError("no call came up by UDP on this line, and the WebSocket has no such line; make it less bad")
             await self._dialogue.__aenter__()
             if await self._dialogue.greets():
                 await self._dialogue.wait_greeting()

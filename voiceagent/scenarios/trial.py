@@ -193,8 +193,10 @@ class _Call:
             return
         if self._callee.model is None:
             self._trial.skipped.append(f"{name}judge {expected.judge!r}: no model was named; give --model-url and --model")
-        elif not await self._callee.model.says_yes(expected.judge, self._spoken()):
-            self._trial.failures.append(f"{name}judge {expected.judge!r}: no")
+            return
+        answer = " ".join((await self._callee.model.judgement(expected.judge, self._spoken())).split())
+        if not answer.lower().startswith("yes"):
+            self._trial.failures.append(f"{name}judge {expected.judge!r}: it answered {answer[:80]!r}")
 
     def _spoken(self) -> Conversation:
         return [line for event in self._followed.events if (line := _line(event))[1]]
