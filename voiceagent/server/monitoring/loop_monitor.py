@@ -53,7 +53,6 @@ class LoopMonitor:
         self._timers = self._late_timers = 0
         """Timers that ran since the last beat."""
         self._done = threading.Event()
-        self._thread: threading.Thread | None = None
         self._logged_s: dict[str, float] = {}
 
     def __enter__(self) -> LoopMonitor:
@@ -78,8 +77,7 @@ class LoopMonitor:
 
         timed.monitor = self  # type: ignore[attr-defined]
         setattr(handle, "_run", timed)  # noqa: B010
-        self._thread = threading.Thread(target=self._look, args=(threading.get_ident(),), name="loop-monitor", daemon=True)
-        self._thread.start()
+        threading.Thread(target=self._look, args=(threading.get_ident(),), name="loop-monitor", daemon=True).start()
         self._schedule_beat()
         return self
 
@@ -90,9 +88,7 @@ class LoopMonitor:
         self._run = None
         if self._beat is not None:
             self._beat.cancel()
-        self._done.set()
-        if self._thread is not None:
-            self._thread.join()
+        self._done.set()  # the thread ends by itself: to wait for it would block the loop
 
     def _blocked(self, handle: asyncio.Handle, began_s: float, took_ms: float) -> None:
         where = name_of(handle)
