@@ -287,8 +287,9 @@ async def beside(url: str, kind: str, key: str = "") -> AsyncIterator[Abuse]:
             setattr(found, name, value)
 
 
-async def _until_told(url: str, key: str, kind: str) -> Abuse:
-    """Until standard input is closed and a call was ended."""
+async def _until_told(url: str, key: str, kind: str) -> None:
+    """Until standard input is closed and a call was ended. Then what was found is printed, and the process is over at once: a
+    connection that is closed under way may ignore that its task is cancelled."""
     found, ended = Abuse(), asyncio.Event()
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
@@ -299,7 +300,8 @@ async def _until_told(url: str, key: str, kind: str) -> Abuse:
         await asyncio.wait_for(ended.wait(), ENDED_S)
     work.cancel()
     await asyncio.wait([work], timeout=STOP_S)
-    return found
+    print(json.dumps(asdict(found)), flush=True)
+    os._exit(0)
 
 
 def main() -> None:
@@ -310,7 +312,7 @@ def main() -> None:
     parser.add_argument("--key", default="")
     given = parser.parse_args()
     os.nice(10)
-    print(json.dumps(asdict(asyncio.run(_until_told(given.url, given.key, given.kind)))))
+    asyncio.run(_until_told(given.url, given.key, given.kind))
 
 
 if __name__ == "__main__":
