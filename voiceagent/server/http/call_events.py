@@ -12,11 +12,9 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from aiohttp import web
 
 from voiceagent.media.outgoing_events import TOO_SLOW
-from voiceagent.server.calls.calls import KEY_REVOKED
 from voiceagent.server.calls.monitors import MAX_MONITORS, MAX_MONITORS_OF_A_CALL, CallFeed, CallFeeds, Line
 from voiceagent.server.calls.quotas import CLIENT
-from voiceagent.server.http.app import CORS, KEYS
-from voiceagent.server.http.event_stream import EventStream, SlowReaderError
+from voiceagent.server.http.event_stream import EventStream, SlowReaderError, StreamClosedError, stream_for_key
 from voiceagent.server.http.problems import Problem
 from voiceagent.store.database import NothingKeptError, StoreAddress, StoreError
 from voiceagent.store.records import LOST, CallRecord, kept_events, record_of
@@ -114,13 +112,7 @@ class CallEventsPart:
 
     async def _stream(self, request: web.Request, pages: AsyncGenerator[list[Line], None]) -> web.StreamResponse:
         """Answer with pages of events until they end, or until the reader is too slow."""
-        keys, client = request.app[KEYS], request[CLIENT]
-
-        def check() -> None:
-            if not keys.knows(client):
-                raise StreamClosedError(KEY_REVOKED)
-
-        stream = EventStream(request, request.app[CORS](request), check)
+        stream = stream_for_key(request)
         try:
             await stream.begin()
             while page := await stream.awaited(_next(pages)):
@@ -189,10 +181,6 @@ class CallEventsPart:
             return await asyncio.to_thread(_read, self._address, call_id, since)
         except NothingKeptError:
             return []
-
-
-class StreamClosedError(Exception):
-    """No more events come, for this reason."""
 
 
 async def _next(pages: AsyncGenerator[list[Line], None]) -> list[Line] | None:

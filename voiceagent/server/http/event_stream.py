@@ -11,6 +11,9 @@ from typing import TypeVar
 from aiohttp import hdrs, web
 
 from voiceagent.json_types import JsonObject
+from voiceagent.server.calls.calls import KEY_REVOKED
+from voiceagent.server.calls.quotas import CLIENT
+from voiceagent.server.http.app import CORS, KEYS
 from voiceagent.task_owner import running
 
 T = TypeVar("T")
@@ -28,6 +31,10 @@ MAX_UNREAD_BYTES = 64 * 1024
 
 class SlowReaderError(Exception):
     """The reader takes nothing."""
+
+
+class StreamClosedError(Exception):
+    """No more events come, for this reason."""
 
 
 class EventStream:
@@ -90,6 +97,17 @@ class EventStream:
                 await self.response.write(data)
         except TimeoutError as error:
             raise SlowReaderError from error
+
+
+def stream_for_key(request: web.Request) -> EventStream:
+    """An answer that StreamClosedError ends once the key of its reader is revoked."""
+    keys, client = request.app[KEYS], request[CLIENT]
+
+    def check() -> None:
+        if not keys.knows(client):
+            raise StreamClosedError(KEY_REVOKED)
+
+    return EventStream(request, request.app[CORS](request), check)
 
 
 def _event(number: int, data: bytes, prefix: bytes = b"") -> bytes:

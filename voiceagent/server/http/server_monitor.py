@@ -18,11 +18,10 @@ from voiceagent import __version__
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.budgets import StageComparison, StageLimits, percentile
 from voiceagent.latency.spans import LegKind, Stage
-from voiceagent.server.calls.calls import KEY_REVOKED
 from voiceagent.server.calls.monitors import CallFeeds, CallStatus
 from voiceagent.server.calls.quotas import CLIENT, Client
-from voiceagent.server.http.app import CALLS, CORS, DRAINING, KEYS, READINESS
-from voiceagent.server.http.event_stream import EventStream, SlowReaderError
+from voiceagent.server.http.app import CALLS, DRAINING, READINESS
+from voiceagent.server.http.event_stream import SlowReaderError, StreamClosedError, stream_for_key
 from voiceagent.server.http.problems import Problem
 from voiceagent.server.monitoring.active_alerts import ActiveAlerts
 from voiceagent.server.monitoring.metrics import Metrics
@@ -107,11 +106,7 @@ class ServerMonitorPart:
             self._readers -= 1
 
     async def _stream(self, request: web.Request, client: Client) -> web.StreamResponse:
-        def check() -> None:
-            if not request.app[KEYS].knows(client):
-                raise _ClosedError(KEY_REVOKED)
-
-        stream = EventStream(request, request.app[CORS](request), check)
+        stream = stream_for_key(request)
         try:
             await stream.begin()
             sent, sent_s = b"", float("-inf")
@@ -123,7 +118,7 @@ class ServerMonitorPart:
                     sent, sent_s = line, now_s
                 await stream.awaited(self._wait())
             return await stream.end({"closed": "server_stopping"})
-        except _ClosedError as closed:
+        except StreamClosedError as closed:
             return await stream.end({"closed": str(closed)})
         except (SlowReaderError, ConnectionError):
             return await stream.end()
@@ -194,10 +189,6 @@ class ServerMonitorPart:
                 log.error("the ended calls cannot be shown: %s", error)
             self._store_fails = True
         self._read_s = time.monotonic()
-
-
-class _ClosedError(Exception):
-    """The reader gets no more, for this reason."""
 
 
 def _ended_calls(store: StoreAddress) -> list[JsonObject]:
