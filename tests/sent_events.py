@@ -25,7 +25,8 @@ _GOES_ON = {"type": "goes on"}
 
 @contextmanager
 def told_of(take: Callable[[RealtimeSession, JsonObject], None]) -> Iterator[None]:
-    """Hand on each event that a session makes in this process. What is repeated to a client that is back is not made again."""
+    """Hand on each event that a session makes in this process. What is repeated to a client that is back is not made again, and
+    what a copy makes for another server is told there."""
     send, go_on = RealtimeSession._send, RealtimeSession.go_on
 
     def went_on(session: RealtimeSession, left: LeftSession) -> None:
@@ -34,7 +35,7 @@ def told_of(take: Callable[[RealtimeSession, JsonObject], None]) -> Iterator[Non
 
     def watched(session: RealtimeSession, events: Collection[ServerEvent]) -> list[JsonObject]:
         made = send(session, events)
-        for event in made:
+        for event in () if session.is_copy else made:
             take(session, event)
         return made
 

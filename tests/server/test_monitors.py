@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from voiceagent.server.http.call_events import CallEventsPart
 from voiceagent.server.http.problems import answer_problems
 from voiceagent.store.call_events import CallEvent
 from voiceagent.store.database import StoreAddress, local_store
+from voiceagent.store.redis_streams import RedisStreams
 
 PATIENCE_S = 20.0
 
@@ -144,7 +146,12 @@ class Served:
 
 @asynccontextmanager
 async def serving(
-    address: StoreAddress, *, kind: KeyKind = "monitor", keys: KeyRing | None = None, key: str = ""
+    address: StoreAddress,
+    *,
+    kind: KeyKind = "monitor",
+    keys: KeyRing | None = None,
+    key: str = "",
+    redis: RedisStreams | None = None,
 ) -> AsyncIterator[Served]:
     @web.middleware
     async def admit(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -157,7 +164,7 @@ async def serving(
     watching = Watching()
     feeds = CallFeeds(lambda queue: None)
     slow: list[int] = []
-    CallEventsPart(feeds, address, watching, lambda: slow.append(1)).add_routes(app)
+    CallEventsPart(feeds, address, watching, lambda: slow.append(1), redis).add_routes(app)
     async with TestServer(app) as server, aiohttp.ClientSession() as session, asyncio.timeout(PATIENCE_S):
         yield Served(feeds, session, str(server.make_url("")).rstrip("/"), watching, slow)
 
@@ -274,7 +281,7 @@ async def test_a_monitor_that_goes_leaves_its_place(tmp_path: Path) -> None:
 
 async def test_a_call_of_another_server_is_followed_in_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("voiceagent.server.http.call_events.POLLED_EVERY_S", 0.01)
-    monkeypatch.setattr("voiceagent.server.http.call_events.time", _at(1_700_000_000.0))
+    monkeypatch.setattr("voiceagent.store.sql_streams.time", _at(1_700_000_000.0))
     address = local_store(tmp_path)
     keep_call(address, "rtc_1", ends=False)
     async with serving(address) as served, served.get("/v1/calls/rtc_1/events") as response:
@@ -285,6 +292,8 @@ async def test_a_call_of_another_server_is_followed_in_the_store(tmp_path: Path,
 
 def _at(now_s: float) -> object:
     class Clock:
+        monotonic = staticmethod(time.monotonic)
+
         @staticmethod
         def time() -> float:
             return now_s

@@ -15,6 +15,8 @@ from voiceagent.settings.agent import Keep, RecordSettings
 from voiceagent.store.database import StoreAddress
 from voiceagent.store.event_log import EventLog, StoredLog
 from voiceagent.store.personal_data import Redactor
+from voiceagent.store.redis_connection import RedisAddress
+from voiceagent.store.redis_writer import RedisWriter
 from voiceagent.store.turns import TurnStore
 from voiceagent.store.writer import Losses, StoreWriter
 
@@ -34,11 +36,13 @@ def keep_call(
     ends: bool = True,
     settings: RecordSettings | None = None,
     redactor: Redactor | None = None,
+    redis: RedisAddress | None = None,
 ) -> Losses:
-    """Keep one call; what was lost of it."""
+    """Keep one call; what was lost of it. Its events go to `redis`, too."""
     lost = Losses()
     writer = StoreWriter(address, lost)
-    records = CallRecords(writer, settings or RecordSettings(keep=keep), lambda: started)
+    streams = None if redis is None else RedisWriter(redis, lost)
+    records = CallRecords(writer, settings or RecordSettings(keep=keep), lambda: started, streams)
     record = new_record(call_id, leg, agent, "embedded", records)
     log = EventLog(StoredLog(writer, call_id), call_id, RULES) if records.settings.keep == "event_logs" else None
     recorder = CallRecorder(records, record, log, recording=lambda: recording, redactor=redactor)
@@ -48,7 +52,9 @@ def keep_call(
     TurnStore(writer).put(report)
     if ends:
         recorder.ended()
-    writer.close()
+    for each in (writer, streams):
+        if each is not None:
+            each.close()
     return lost
 
 

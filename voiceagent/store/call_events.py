@@ -41,12 +41,19 @@ class CallEvent:
     at_ms: float
     """On the call's clock."""
     fields: JsonObject
+    _encoded: bytes = field(default=b"", init=False, repr=False, compare=False)
 
     def line(self, *, words: bool = True) -> bytes:
-        """The event as JSON in one line; without `words`, nothing that was said stands in it."""
+        """The event as JSON in one line; without `words`, nothing that was said stands in it. It is encoded once for all who read
+        it."""
+        if words and self._encoded:
+            return self._encoded
         fields = self.fields if words else {name: value for name, value in self.fields.items() if name not in WORDS}
         number = {"number": self.number} if self.number else {}
-        return _ENCODER.encode({"type": self.type, **number, "at_ms": round(self.at_ms, 1), **fields})
+        encoded = _ENCODER.encode({"type": self.type, **number, "at_ms": round(self.at_ms, 1), **fields})
+        if words:
+            object.__setattr__(self, "_encoded", encoded)
+        return encoded
 
 
 class CallEvents:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from voiceagent.store.database import Database, NothingKeptError, Row, StoreAddress, StoreError, Value
+from voiceagent.store.event_streams import ALL_CALLS
 from voiceagent.store.schema import ID_BEGINS, matching, reading, several
 from voiceagent.store.writer import Statement
 
@@ -86,9 +87,18 @@ _UPSERT = f"""INSERT INTO voiceagent_calls ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?
     recording = excluded.recording, summary = excluded.summary"""
 _SEEN = "UPDATE voiceagent_calls SET seen = ? WHERE call_id = ? AND ended IS NULL"
 _EVENT = "INSERT INTO voiceagent_call_events (call_id, number, line) VALUES (?, ?, ?)"
+_FORGOTTEN = """DELETE FROM voiceagent_given_events WHERE call_id = ? AND number NOT IN
+    (SELECT number FROM voiceagent_call_changes)"""
 _EXPIRED = """SELECT call_id FROM voiceagent_calls WHERE (ended IS NOT NULL OR seen < ?) AND (started < ? OR call_id NOT IN
     (SELECT call_id FROM voiceagent_calls ORDER BY started DESC, call_id LIMIT ?))"""
-_OF_A_CALL = ("voiceagent_call_events", "voiceagent_event_logs", "voiceagent_calls")
+_OF_A_CALL = (
+    "voiceagent_call_events",
+    "voiceagent_event_logs",
+    "voiceagent_call_changes",
+    "voiceagent_event_groups",
+    "voiceagent_given_events",
+    "voiceagent_calls",
+)
 """The tables of what is kept of a call, the record last."""
 
 
@@ -133,7 +143,8 @@ def forget_expired(now_s: float, *, keep_days: float, most_calls: int) -> tuple[
     """Deletes the calls that are older, or beyond so many of the newest, with all that was kept of them. Calls that go on
     stay."""
     values: tuple[Value, ...] = (now_s - LOST_AFTER_S, now_s - keep_days * DAY_S, most_calls)
-    return tuple(Statement(f"DELETE FROM {table} WHERE call_id IN ({_EXPIRED})", values) for table in _OF_A_CALL)
+    deleted = (Statement(f"DELETE FROM {table} WHERE call_id IN ({_EXPIRED})", values) for table in _OF_A_CALL)
+    return *deleted, Statement(_FORGOTTEN, (ALL_CALLS,))
 
 
 def delete_calls(database: Database, call_ids: list[str]) -> None:
@@ -142,6 +153,7 @@ def delete_calls(database: Database, call_ids: list[str]) -> None:
         for call_id in call_ids:
             for table in ("voiceagent_turns", *_OF_A_CALL):
                 database.execute(f"DELETE FROM {table} WHERE call_id = ?", (call_id,))
+        database.execute(_FORGOTTEN, (ALL_CALLS,))
     database.forget()
 
 
@@ -191,9 +203,14 @@ def record_of(address: StoreAddress, call_id: str) -> CallRecord | None:
     """The record of the call of this whole id, or None. Raises StoreError."""
     try:
         with reading(address) as database:
-            rows = database.execute(f"SELECT {_COLUMNS} FROM voiceagent_calls WHERE call_id = ?", (call_id,))
+            return record_with(database, call_id)
     except NothingKeptError:
         return None
+
+
+def record_with(database: Database, call_id: str) -> CallRecord | None:
+    """The same, by a connection. Raises StoreError."""
+    rows = database.execute(f"SELECT {_COLUMNS} FROM voiceagent_calls WHERE call_id = ?", (call_id,))
     return _record(rows[0]) if rows else None
 
 

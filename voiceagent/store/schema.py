@@ -66,6 +66,37 @@ _LATER_TABLES = {
         expires DOUBLE PRECISION NOT NULL,
         sealed TEXT NOT NULL
     )""",
+    "voiceagent_carried_calls": """CREATE TABLE voiceagent_carried_calls (
+        call_id TEXT PRIMARY KEY,
+        token TEXT NOT NULL UNIQUE,
+        server TEXT NOT NULL,
+        sealed TEXT NOT NULL
+    )""",
+    "voiceagent_servers": """CREATE TABLE voiceagent_servers (
+        server TEXT PRIMARY KEY,
+        expires DOUBLE PRECISION NOT NULL
+    )""",
+    "voiceagent_counters": "CREATE TABLE voiceagent_counters (name TEXT PRIMARY KEY, last INTEGER NOT NULL)",
+    "voiceagent_call_changes": """CREATE TABLE voiceagent_call_changes (
+        number INTEGER PRIMARY KEY,
+        call_id TEXT NOT NULL,
+        line TEXT NOT NULL,
+        UNIQUE (call_id, number)
+    )""",
+    "voiceagent_event_groups": """CREATE TABLE voiceagent_event_groups (
+        call_id TEXT NOT NULL,
+        name TEXT NOT NULL,
+        position INTEGER NOT NULL,
+        PRIMARY KEY (call_id, name)
+    )""",
+    "voiceagent_given_events": """CREATE TABLE voiceagent_given_events (
+        call_id TEXT NOT NULL,
+        name TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        consumer TEXT NOT NULL,
+        given DOUBLE PRECISION NOT NULL,
+        PRIMARY KEY (call_id, name, number)
+    )""",
 }
 """Tables that a store of an earlier version lacks. A version that does not know them leaves them alone."""
 _LATER_COLUMNS = {("voiceagent_turns", "facts"): "TEXT NOT NULL DEFAULT ''"}

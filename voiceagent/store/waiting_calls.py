@@ -21,6 +21,8 @@ MAX_BYTES = 8 * 1024 * 1024
 MAX_CALLS = 10_000
 """The most calls that wait."""
 NONCE_BYTES = 12
+NO_CALLS: Mapping[bytes, tuple[str, str]] = {}
+_FORGET_CARRIED = "DELETE FROM voiceagent_carried_calls WHERE call_id = ? AND server = ? RETURNING call_id"
 
 
 def token_hash(token: str) -> bytes:
@@ -33,16 +35,29 @@ def seal_key(token: str) -> bytes:
     return hashlib.sha256(b"voiceagent call " + token.encode(errors="surrogateescape")).digest()
 
 
-def seal(left: bytes, key: bytes) -> str:
-    """Seal a call. Raises StoreError for one that is too large."""
+def seal(left: bytes, key: bytes, *, quickly: bool = False) -> str:
+    """Seal a call. `quickly`: it takes less time and more room. Raises StoreError for one that is too large."""
     if len(left) > MAX_BYTES:
         raise StoreError(f"the call has {len(left)} bytes; at most {MAX_BYTES} are kept")
     nonce = os.urandom(NONCE_BYTES)
-    return base64.b64encode(nonce + AESGCM(key).encrypt(nonce, zlib.compress(left), None)).decode()
+    packed = zlib.compress(left, zlib.Z_BEST_SPEED if quickly else zlib.Z_DEFAULT_COMPRESSION)
+    return base64.b64encode(nonce + AESGCM(key).encrypt(nonce, packed, None)).decode()
 
 
-def keep_calls(address: StoreAddress, sealed: Mapping[bytes, str], expires_s: float) -> None:
-    """Keep sealed calls, by their tokens' hashes, until a time in seconds since 1970. Raises StoreError."""
+def opened(sealed: str, token: str) -> bytes | None:
+    """The call that was sealed by the key of this token; None if it cannot be opened."""
+    text = base64.b64decode(sealed)
+    try:
+        return zlib.decompress(AESGCM(seal_key(token)).decrypt(text[:NONCE_BYTES], text[NONCE_BYTES:], None))
+    except (InvalidTag, zlib.error):
+        return None
+
+
+def keep_calls(
+    address: StoreAddress, sealed: Mapping[bytes, str], expires_s: float, carried: Mapping[bytes, tuple[str, str]] = NO_CALLS
+) -> None:
+    """Keep sealed calls, by their tokens' hashes, until a time in seconds since 1970. Those that are `carried`, by call and
+    server, are so no more, and one that another server has taken meanwhile does not wait. Raises StoreError."""
     database = connect(address, writes=True)
     try:
         with database.transaction():
@@ -51,6 +66,8 @@ def keep_calls(address: StoreAddress, sealed: Mapping[bytes, str], expires_s: fl
             if int(count or 0) + len(sealed) > MAX_CALLS:
                 raise StoreError(f"{address}: {count} calls wait there already; at most {MAX_CALLS} may")
             for found, text in sealed.items():
+                if found in carried and not database.execute(_FORGET_CARRIED, carried[found]):
+                    continue
                 values = (found.hex(), expires_s, text)
                 database.execute("INSERT INTO voiceagent_waiting_calls (token, expires, sealed) VALUES (?, ?, ?)", values)
     finally:
@@ -97,10 +114,4 @@ def _opened(address: StoreAddress, token: str, statement: str) -> bytes | None:
             database.forget()
     finally:
         database.close()
-    if not rows:
-        return None
-    sealed = base64.b64decode(str(rows[0][0]))
-    try:
-        return zlib.decompress(AESGCM(seal_key(token)).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], None))
-    except (InvalidTag, zlib.error):
-        return None
+    return opened(str(rows[0][0]), token) if rows else None

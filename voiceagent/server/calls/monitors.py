@@ -1,5 +1,6 @@
 """Monitors follow running calls. Each call has a feed: its newest events, and a bounded queue for each monitor. An event is
-encoded once and put into each queue; the call waits for nobody. A monitor whose queue is full is closed with a reason."""
+encoded once and put into each queue; the call waits for nobody. A monitor whose queue is full is closed with a reason. Monitors
+are woken a few at a time, so that the frames of calls go out between them."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ MAX_KEPT, MAX_KEPT_BYTES = 1_000, 512 * 1024
 """The newest events of a call that its feed holds. Earlier ones come from the store, where they are kept."""
 MAX_WAITING, MAX_WAITING_BYTES = 500, 256 * 1024
 """Events that may wait for a monitor."""
-MAX_MONITORS, MAX_MONITORS_OF_A_CALL = 100, 20
+MAX_MONITORS, MAX_MONITORS_OF_A_CALL = 200, 60
+WOKEN_AT_ONCE = 8
+"""Monitors that are woken in one round of the event loop."""
 
 Line = tuple[int, bytes]
 """An event: its number, 0 for none, and its JSON."""
@@ -32,20 +35,27 @@ class Monitor:
         """The reason for which no more comes, other than the call's end."""
         self.is_over = False
         """True once the call has ended; what waits can still be taken."""
+        self.will_wake = False
+        """True while it has lines of which it does not know."""
         self._lines = deque(lines)
         self._most_lines = MAX_WAITING + len(self._lines)
         self._bytes = 0
         self._changed = asyncio.Event()
 
     def put(self, line: Line) -> bool:
-        """Queue a line. Returns False, and closes the monitor, if too much waits."""
+        """Queue a line, of which the monitor learns when it is woken. Returns False, and closes the monitor, if too much
+        waits."""
         if len(self._lines) >= self._most_lines or self._bytes + len(line[1]) > MAX_WAITING_BYTES:
             self.close(TOO_SLOW)
             return False
         self._lines.append(line)
         self._bytes += len(line[1])
-        self._changed.set()
         return True
+
+    def wake(self) -> None:
+        """There are lines to take."""
+        self.will_wake = False
+        self._changed.set()
 
     def end(self) -> None:
         """The call has ended."""
@@ -137,10 +147,39 @@ class CallStatus:
                 self.agent, self.step = given["agent"], ""
 
 
+class _Waking:
+    """Wakes monitors a few at a time: each sends to its socket when it is woken, and between them calls go on."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Monitor] = deque()
+
+    def add(self, monitor: Monitor) -> None:
+        """Wake it soon."""
+        if monitor.will_wake:
+            return
+        monitor.will_wake = True
+        if not self._waiting:
+            asyncio.get_running_loop().call_soon(self._wake_some)
+        self._waiting.append(monitor)
+
+    def _wake_some(self) -> None:
+        for _ in range(min(WOKEN_AT_ONCE, len(self._waiting))):
+            self._waiting.popleft().wake()
+        if self._waiting:
+            asyncio.get_running_loop().call_soon(self._wake_some)
+
+
 class CallFeed:
     """The events of one running call."""
 
-    def __init__(self, ended: Callable[[], None], dropped: Callable[[str], None], status: CallStatus | None = None) -> None:
+    def __init__(
+        self,
+        ended: Callable[[], None],
+        dropped: Callable[[str], None],
+        status: CallStatus | None = None,
+        waking: _Waking | None = None,
+    ) -> None:
+        self._waking = waking or _Waking()
         self.status = status or CallStatus()
         self._kept: deque[Line] = deque()
         self._kept_bytes = 0
@@ -173,7 +212,9 @@ class CallFeed:
             if event.number:
                 self._keep(line)
             for monitor in tuple(self._monitors):
-                if not monitor.put(line):
+                if monitor.put(line):
+                    self._waking.add(monitor)
+                else:
                     self._monitors.discard(monitor)
                     self._dropped("monitors")
 
@@ -209,10 +250,11 @@ class CallFeeds:
         """`dropped` counts what full queues drop."""
         self._feeds: dict[str, CallFeed] = {}
         self._dropped = dropped
+        self._waking = _Waking()
 
     def begin(self, call_id: str, status: CallStatus | None = None) -> CallFeed:
         """The feed of a call that begins; `status` is what is known of it before its first event."""
-        feed = self._feeds[call_id] = CallFeed(lambda: self._end(call_id), self._dropped, status)
+        feed = self._feeds[call_id] = CallFeed(lambda: self._end(call_id), self._dropped, status, self._waking)
         return feed
 
     def __len__(self) -> int:

@@ -1,27 +1,35 @@
-"""`GET /v1/calls/{id}/events`: the events of a running or kept call, from any event on, for the operator's monitors."""
+"""`GET /v1/calls/{id}/events`: the events of a running or kept call, from any event on, for the operator's monitors. Those of a
+call that does not run here come from the store, or from Redis if only that knows it."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
+from typing import TypeAlias, TypeVar
 
 from aiohttp import web
 
 from voiceagent.media.outgoing_events import TOO_SLOW
 from voiceagent.server.calls.monitors import MAX_MONITORS, MAX_MONITORS_OF_A_CALL, CallFeed, CallFeeds, Line
 from voiceagent.server.calls.quotas import CLIENT
+from voiceagent.server.http.app import ApplicationPart
 from voiceagent.server.http.event_stream import EventStream, SlowReaderError, StreamClosedError, stream_for_key
 from voiceagent.server.http.problems import Problem
-from voiceagent.store.database import NothingKeptError, StoreAddress, StoreError
-from voiceagent.store.records import LOST, CallRecord, kept_events, record_of
-from voiceagent.store.schema import reading
+from voiceagent.store.database import StoreAddress, StoreError
+from voiceagent.store.event_streams import CallState, EventStreams
+from voiceagent.store.open_streams import open_streams
+from voiceagent.store.records import LOST
+from voiceagent.store.redis_streams import RedisStreams
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+Opened: TypeAlias = Callable[[], AbstractContextManager[EventStreams]]
+"""Opens streams, in the thread that reads them."""
 
 NOW = "now"
 POLLED_EVERY_S = 1.0
@@ -31,8 +39,8 @@ SERVER_STOPPING = "server_stopping"
 STORE_FAILED = "store_failed"
 
 
-class CallEventsPart:
-    """The part of the application that monitors use. Implements `ApplicationPart`."""
+class CallEventsPart(ApplicationPart):
+    """The part of the application that monitors use."""
 
     def __init__(
         self,
@@ -40,11 +48,14 @@ class CallEventsPart:
         address: StoreAddress,
         watching: Callable[[int], None] = lambda monitors: None,
         was_slow: Callable[[], None] = lambda: None,
+        redis: RedisStreams | None = None,
     ) -> None:
         """`watching` is called with the number of monitors whenever it changes, and `was_slow` when one was closed because it
         does not read in time."""
         self._feeds = feeds
-        self._address = address
+        self._redis = redis
+        self._store: Opened = partial(open_streams, address)
+        self._places: list[Opened] = [self._store] if redis is None else [self._store, lambda: nullcontext(redis)]
         self._watching, self._was_slow = watching, was_slow
         self._of_call: dict[str, int] = {}
         self._stopping = asyncio.Event()
@@ -54,19 +65,11 @@ class CallEventsPart:
         app.router.add_get("/v1/calls/{id}/events", self._events)
         app.on_shutdown.append(self._stop)
 
-    @asynccontextmanager
-    async def open(self, app: web.Application) -> AsyncIterator[None]:
-        """See `ApplicationPart`."""
-        yield
-
-    @asynccontextmanager
-    async def listen(self, app: web.Application) -> AsyncIterator[None]:
-        """See `ApplicationPart`."""
-        yield
-
     async def _stop(self, _: web.Application) -> None:
         """The feeds of running calls end with their calls."""
         self._stopping.set()
+        if self._redis is not None:
+            self._redis.close()
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
         if not request[CLIENT].is_monitor:
@@ -78,17 +81,25 @@ class CallEventsPart:
             feed = self._feeds.of(call_id)
             if feed is not None:
                 return await self._stream(request, self._running(call_id, feed, feed.next if since is None else since))
+            place, state, last = await self._found(call_id)
+            if since is None or (state is CallState.ENDED and since > last):
+                return web.Response(status=204)  # an EventSource does not come again after this
+            return await self._stream(request, self._kept(place, call_id, state, since))
+
+    async def _found(self, call_id: str) -> tuple[Opened, CallState, int]:
+        """The first place that knows a call, the call's state and the number of its last event. Raises Problem."""
+        failed = False
+        for place in self._places:
             try:
-                record = await self._record(call_id)
+                state = await _asked(place, lambda streams: streams.state(call_id))
+                if state is not None:
+                    return place, state, int(await _asked(place, lambda streams: streams.last(call_id)) or 0)
             except StoreError as error:
                 log.error("the call %s cannot be followed: %s", call_id, error)
-                raise Problem(503, STORE_FAILED, "The store of calls cannot be read; the server's log says why.") from error
-            if record is None:
-                raise Problem(404, "call_not_found", f"There is no call {call_id[:40]!r}, or nothing is kept of it.", param="id")
-            last = record.summary.events
-            if since is None or (record.ended is not None and since > last):
-                return web.Response(status=204)  # an EventSource does not come again after this
-            return await self._stream(request, self._kept(record, since))
+                failed = True
+        if failed:
+            raise Problem(503, STORE_FAILED, "The store of calls cannot be read; the server's log says why.")
+        raise Problem(404, "call_not_found", f"There is no call {call_id[:40]!r}, or nothing is kept of it.", param="id")
 
     @contextmanager
     def _place(self, call_id: str) -> Iterator[None]:
@@ -141,7 +152,7 @@ class CallEventsPart:
         held = feed.first
         monitor = feed.follow(since)
         try:
-            while since < held and (page := [line for line in await self._page(call_id, since) if line[0] < held]):
+            while since < held and (page := [line for line in await _page(self._store, call_id, since) if line[0] < held]):
                 yield page
                 since = page[-1][0] + 1
             if since < held:
@@ -153,43 +164,42 @@ class CallEventsPart:
         finally:
             feed.leave(monitor)
 
-    async def _kept(self, record: CallRecord, since: int) -> AsyncGenerator[list[Line], None]:
-        """The events of a call that is over, or runs on another server that writes to the same store."""
-        now: CallRecord | None = record
-        while now is not None:
-            while page := await self._page(now.call_id, since):
+    async def _kept(self, place: Opened, call_id: str, state: CallState | None, since: int) -> AsyncGenerator[list[Line], None]:
+        """The events of a call that is over, or runs on another server that writes to the same place."""
+        while True:
+            while page := await _page(place, call_id, since):
                 if page[0][0] > since:
                     yield [_gap(since, page[0][0] - 1)]
                 yield page
                 since = page[-1][0] + 1
-            if now.ended is not None:
+            if state is CallState.ENDED:
                 return
-            if not now.goes_on(time.time()):
+            if state is not CallState.GOES_ON:
                 raise StreamClosedError(LOST)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), POLLED_EVERY_S)
                 raise StreamClosedError(SERVER_STOPPING)
-            now = await self._record(now.call_id)
-
-    async def _record(self, call_id: str) -> CallRecord | None:
-        """Raises StoreError."""
-        return await asyncio.to_thread(record_of, self._address, call_id)
-
-    async def _page(self, call_id: str, since: int) -> list[Line]:
-        """The next events in the store. Raises StoreError."""
-        try:
-            return await asyncio.to_thread(_read, self._address, call_id, since)
-        except NothingKeptError:
-            return []
+            state = await _asked(place, lambda streams: streams.state(call_id))
 
 
 async def _next(pages: AsyncGenerator[list[Line], None]) -> list[Line] | None:
     return await anext(pages, None)
 
 
-def _read(address: StoreAddress, call_id: str, since: int) -> list[Line]:
-    with reading(address) as database:
-        return [(number, line.encode()) for number, line in kept_events(database, call_id, since)]
+async def _asked(place: Opened, ask: Callable[[EventStreams], T]) -> T:
+    """The answer of a place, which is asked in a thread. Raises StoreError."""
+
+    def asked() -> T:
+        with place() as streams:
+            return ask(streams)
+
+    return await asyncio.to_thread(asked)
+
+
+async def _page(place: Opened, call_id: str, since: int) -> list[Line]:
+    """The next events in a place. Raises StoreError."""
+    events = await _asked(place, lambda streams: streams.read(call_id, str(since - 1)))
+    return [(int(event.id), event.line) for event in events]
 
 
 def _gap(first: int, last: int) -> Line:
