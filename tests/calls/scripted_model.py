@@ -50,8 +50,8 @@ class ScriptedModel:
 
 
 @asynccontextmanager
-async def agent_on(folder: Path, answer: Answer, tools: str, settings: str = "") -> AsyncIterator[ServerProcess]:
-    """A server whose agent has these `tools` (Python) and answers by the script."""
+async def agent_on(folder: Path, answer: Answer, tools: str, settings: str = "", *options: str) -> AsyncIterator[ServerProcess]:
+    """A server, started with these options, whose agent has these `tools` (Python) and answers by the script."""
     model = ScriptedModel(answer)
     app = web.Application()
     app.router.add_get("/v1/models", model.models)
@@ -59,6 +59,6 @@ async def agent_on(folder: Path, answer: Answer, tools: str, settings: str = "")
     async with on_loopback(app) as url:
         (folder / "own_tools.py").write_text(tools)
         (folder / "agent.yaml").write_text(f"tools: [own_tools.py]\nllm: {{base_url: '{url}/v1', model: m}}\n{settings}")
-        starting = running_server(folder, "--config", str(folder / "agent.yaml"), "--event-logs", "9")
+        starting = running_server(folder, "--config", str(folder / "agent.yaml"), "--event-logs", "9", *options)
         with ExitStack() as stack:  # in a thread, because the model answers from this loop while the server starts
             yield await asyncio.to_thread(stack.enter_context, starting)

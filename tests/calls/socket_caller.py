@@ -63,6 +63,7 @@ class SocketCaller:
 
     async def connect(self, token: str = "", after: str = "") -> None:
         """Begin a call, or take up the one that the token is of."""
+        self.closed = None, ""
         headers = {"Authorization": f"Bearer {token or self._key}"}
         address = f"{self.url.replace('http', 'ws', 1)}/v1/realtime?{self._query}after={after}"
         self._socket = await self._http.ws_connect(address, headers=headers, max_msg_size=0)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import itertools
 import json
 from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
@@ -18,12 +20,13 @@ from tests.fakes import Said
 from tests.kept_calls import latest_log
 from tests.media.test_connections import offer_of
 from tests.server_process import ServerProcess
+from voiceagent.audio.format import PLAYED_HZ
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.client.signalling import answer_to
 from voiceagent.conversation.events import ConnectionLost, ConnectionResumed
 from voiceagent.conversation.machine import replay
-from voiceagent.server.calls.calls import RESUME_SHAPE
+from voiceagent.server.calls.call_ids import RESUME_SHAPE
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -132,6 +135,31 @@ async def test_a_token_is_good_once_and_not_for_anything_else(server: ServerProc
     assert first not in "\n".join(server.said())
 
 
+async def test_a_connection_that_is_gone_before_it_answers_uses_up_no_token(server: ServerProcess) -> None:
+    async with SocketCaller(server.url) as caller:
+        await caller.until(lambda: bool(caller.token))
+        await caller.cut()
+        for _ in range(3):
+            await given_up(server, caller.token)
+        await caller.resume()
+    await until_counted(server, "voiceagent_calls_active 0.0")
+
+
+async def given_up(server: ServerProcess, token: str) -> None:
+    """Open a WebSocket with a token, and leave it once it is open, as a client does that the network loses just then."""
+    where = urlsplit(server.url)
+    reading, writing = await asyncio.open_connection(where.hostname, where.port)
+    head = (
+        f"GET /v1/realtime?voiceagent_events=true HTTP/1.1\r\nHost: {where.netloc}\r\n"
+        f"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: {base64.b64encode(bytes(16)).decode()}\r\n"
+        f"Sec-WebSocket-Version: 13\r\n"
+        f"Authorization: Bearer {token}\r\n\r\n"
+    )
+    writing.write(head.encode())
+    assert b" 101 " in await reading.readline()
+    writing.transport.abort()
+
+
 async def test_a_second_connection_takes_the_call_over(server: ServerProcess) -> None:
     async with SocketCaller(server.url) as caller, SocketCaller(server.url) as other:
         await caller.until(lambda: bool(caller.token))
@@ -184,13 +212,21 @@ async def test_a_call_over_webrtc_goes_on_over_a_new_peer_where_the_caller_heard
     caller = Caller(server.url, relay=relay)
     async with caller, Dialogue(caller) as dialogue:
         content = [{"type": "input_text", "text": "Tell me a story."}]
-        caller.send_event({"type": "conversation.item.create", "item": {"type": "message", "role": "user", "content": content}})
-        caller.send_event({"type": "response.create"})
+
+        async def ask() -> None:
+            caller.send_event(
+                {"type": "conversation.item.create", "item": {"type": "message", "role": "user", "content": content}}
+            )
+            caller.send_event({"type": "response.create"})
+
+        turn = asyncio.ensure_future(dialogue.turn("Tell me a story.", ask, PLAYED_HZ))
         await dialogue.wait_event(lambda event: len(str(event.data.get("heard", "")).split()) > 3, 0, "some words")
         relay.cut()
         await caller.wait_until(lambda: caller.resumed > 0)
         done = await dialogue.wait_event(lambda event: event.type == "response.done", 0, "the end of the reply")
         assert done.data["response"]["output"][0]["content"][0]["transcript"] == STORY
+        (exchange,) = await turn
+        assert [(told.heard, told.measured) for told in exchange.turns] == [(STORY, None)], "it ends, though it is not measured"
         events = [event.data for event in dialogue.events_since(0)]
     heard = [str(event["heard"]) for event in events if event["type"] == "voiceagent.heard"]
     assert heard[-1] == STORY

@@ -50,10 +50,12 @@ class _Waiting:
 class Admission:
     """Counts the calls from their offer to their end."""
 
-    def __init__(self, settings: AdmissionSettings, metrics: Metrics) -> None:
+    def __init__(self, settings: AdmissionSettings, metrics: Metrics, workers: int = 1) -> None:
+        """`workers` is the number of processes that share the language model's memory, where that is a server's."""
         self.pressure = Pressure()
         """Updated by whoever watches the event loop."""
         self.settings = settings
+        self._workers = workers
         self._metrics = metrics
         self._admitted = 0
         self._young: deque[float] = deque()
@@ -79,7 +81,8 @@ class Admission:
         """Carry no more calls than the language model reports memory for (None: it reports none), and no more than the settings
         say. Raises ConfigError when not even one fits."""
         settings = self.settings
-        known = [tokens for tokens in (capacity.tokens if capacity else 0, settings.kv_tokens) if tokens]
+        reported = 0 if capacity is None else capacity.tokens // (self._workers if capacity.is_servers else 1)
+        known = [tokens for tokens in (reported, settings.kv_tokens // self._workers) if tokens]
         if not known:
             return
         tokens = min(known)

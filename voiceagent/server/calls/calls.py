@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import secrets
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from voiceagent.call.journal import Journal
 from voiceagent.conversation.handover import HANDED_OVER
 from voiceagent.errors import MediaError, VoiceAgentError
 from voiceagent.latency.spans import LegKind
@@ -23,8 +24,10 @@ from voiceagent.media.webrtc.ports import NoPortError
 from voiceagent.realtime.fixed_settings import LEFT
 from voiceagent.server.access.client_secrets import IssuedSecret
 from voiceagent.server.calls.admission import RETRY_AFTER_S, YOUNG_S, Admission
-from voiceagent.server.calls.quotas import NOBODY, Client, Place, Quotas
-from voiceagent.server.calls.waiting_calls import ENCODER, WaitingCall, WaitingCalls
+from voiceagent.server.calls.call_ids import call_of_token, new_call_id, new_resume_token
+from voiceagent.server.calls.journal import JournalledCall, ServerJournal
+from voiceagent.server.calls.quotas import NOBODY, CallPlace, Client, ClientQuotas
+from voiceagent.server.calls.waiting_calls import ENCODER, NotYetError, WaitingCall, WaitingCalls
 from voiceagent.server.http.problems import Problem
 from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.store.waiting_calls import seal_key, token_hash
@@ -32,11 +35,9 @@ from voiceagent.task_owner import TaskOwner, running
 
 log = logging.getLogger(__name__)
 
-RESUME_PREFIX = "rs_"
-CALL_CHARACTERS = 24
-RESUME_SHAPE = re.compile(rf"{RESUME_PREFIX}[0-9a-f]{{{CALL_CHARACTERS}}}[A-Za-z0-9_-]{{43}}")
-"""The call, and 256 random bits, of which the server keeps only the hash."""
 NOT_RESUMABLE = "The resume token is wrong, was used, or its call is over; begin a new call."
+AGAIN_S = 1
+"""A client whose call cannot be taken up yet tries again after this time."""
 
 ANSWER_TIMEOUT_S = 10.0
 MINUTES_CHECKED_S = 5.0
@@ -50,6 +51,8 @@ GAVE_WAY = "gave_way"
 """The reason of the end of a lost call whose place another one got."""
 QUOTA_USED = "quota_used"
 """The reason of the end of a call whose client has no minutes left."""
+TAKEN_OVER = "taken_over"
+"""The reason of the end of a call that another server carries now, because it took this one for dead."""
 KEY_REVOKED = "key_revoked"
 """The reason of the end of a call whose key, or that of its client secret, was revoked."""
 
@@ -88,6 +91,11 @@ class LeavingCall(Protocol):
 class ResumableCall(Protocol):
     """A call that outlives its connection."""
 
+    @property
+    def is_over(self) -> bool:
+        """True once its clients were told of its end: nothing may follow that."""
+        ...
+
     def offer_resumption(self, token: str, after: str = "") -> None:
         """Tell the client this token when the call begins. `after` is the last event that the client of a call got that another
         server has left."""
@@ -122,6 +130,15 @@ class ResumableCall(Protocol):
         ...
 
 
+@runtime_checkable
+class TellingCall(Protocol):
+    """A call that tells what it would leave for another server."""
+
+    def keep_journal(self, journal: Journal) -> None:
+        """Tell this journal, from the beginning of the call on."""
+        ...
+
+
 Answer = Callable[[str], Awaitable[tuple[Leg, str]]]
 """Answers an SDP offer: the leg and the SDP answer. Raises MediaError for an offer that cannot be used."""
 
@@ -136,7 +153,7 @@ class _Up:
     call_id: str
     handle: CallHandle
     leg: Leg
-    place: Place
+    place: CallPlace
     task: asyncio.Task[None] = field(init=False)
     """Carries the call to its end."""
     ours: object = None
@@ -145,11 +162,18 @@ class _Up:
     """The hash of the token that resumes it. Empty: it cannot be resumed."""
     seal_key: bytes = b""
     """The key that seals the call for another server."""
+    journalled: JournalledCall | None = None
+    """The call, as it is kept for the case that this server is killed."""
     joining: asyncio.Task[None] | None = None
     """Waits until a new connection, which is to take the place of the last one, is up."""
 
     gives_way: bool = False
     """True once it ends, so that another call gets its place."""
+
+    @property
+    def may_be_resumed(self) -> bool:
+        """True until its end was told. It is freed after that, which takes a moment."""
+        return not (isinstance(self.handle, ResumableCall) and self.handle.is_over)
 
     @property
     def may_give_way(self) -> bool:
@@ -158,8 +182,10 @@ class _Up:
 
     def new_token(self) -> str:
         """A token that resumes the call. The one before dies."""
-        token = f"{RESUME_PREFIX}{self.call_id.removeprefix('rtc_')}{secrets.token_urlsafe(32)}"
+        token = new_resume_token(self.call_id)
         self.resume_hash, self.seal_key = token_hash(token), seal_key(token)
+        if self.journalled is not None:
+            self.journalled.opens_by(self.resume_hash, self.seal_key)
         return token
 
 
@@ -185,15 +211,18 @@ class Calls:
         self,
         answer: Answer,
         admission: Admission,
-        quotas: Quotas,
+        quotas: ClientQuotas,
         metrics: Metrics,
         knows: Callable[[Client], bool] = lambda client: True,
         waiting: WaitingCalls | None = None,
         client_of: Callable[[tuple[str, str]], Client | None] = lambda owner: Client(owner[0]),
+        journal: ServerJournal | None = None,
     ) -> None:
         """`knows` returns False once a client's key was revoked. `waiting` are the calls that other servers have left, and
-        `client_of` finds the client of one; None: its key is not known here."""
+        `client_of` finds the client of one; None: its key is not known here. `journal` keeps the calls for the case that this
+        server is killed."""
         self._waiting = waiting
+        self._journal = journal
         self._client_of = client_of
         self.metrics = metrics
         self._knows = knows
@@ -235,7 +264,7 @@ class Calls:
         also what `make_leg` raises."""
         with client.beginning(session) as asked:
             await self._make_room(client)
-            place = self._quotas.take(client)
+            place = await self._quotas.begin(client)
             try:
                 await self._admission.admit(is_there, self._connected, self._settled, is_written=is_written)
             except BaseException:
@@ -265,7 +294,7 @@ class Calls:
 
     async def _make_room(self, client: Client) -> None:
         """Let the call give way whose connection was lost first, the client's own or any, where a new one would find no place."""
-        if self._quotas.is_full(client):
+        if await self._quotas.has_all(client):
             await self._give_way(up for up in self._up.values() if up.place.client.name == client.name)
         if self._admission.is_full:
             await self._give_way(self._up.values())
@@ -289,17 +318,29 @@ class Calls:
         if isinstance(handle, ResumableCall) and isinstance(leg, ResumableLeg):
             leg.on_slow = lambda: self.reader_was_slow(leg.kind, call_id)
             leg.on_lost, leg.on_replaced = handle.connection_lost, handle.connection_replaced
+            if self._journal is not None and isinstance(handle, TellingCall):
+                up.journalled = self._journalled(self._journal, up, leg)
+                handle.keep_journal(up.journalled)
             handle.offer_resumption(up.new_token(), after)
         self.metrics.call_started(leg.kind)
         up.task = self._tasks.start(self._run(call_id, up), f"call {call_id}")
 
+    def _journalled(self, journal: ServerJournal, up: _Up, leg: ResumableLeg) -> JournalledCall:
+        def taken() -> None:
+            log.warning("call %s ends here: another server took it, because this one seemed to be dead", up.call_id)
+            leg.goes_elsewhere()
+            if isinstance(up.handle, ResumableCall):
+                up.handle.leave(TAKEN_OVER)
+
+        return JournalledCall(journal, up.call_id, partial(_waiting_call, up), lambda: leg.may_come_back, taken)
+
     async def resumable_by(self, token: str) -> Client | None:
         """The client whose call the token resumes, here or as another server has left it; None for a token that is wrong, was
-        used, or whose call is over."""
+        used, or whose call is over. Raises Problem for a call that another server carries."""
         up = self._of_token(token)
         if up is not None or self._waiting is None:
             return None if up is None else up.place.client
-        call = await self._waiting.find(token)
+        call = await _found(self._waiting, token)
         return None if call is None else self._client_of_waiting(call)
 
     def _client_of_waiting(self, call: WaitingCall) -> Client | None:
@@ -309,7 +350,7 @@ class Calls:
         return replace(client, kind="client", secret=IssuedSecret(call.owner, b"{}", (), b"{}", call.origin, True, 0.0))
 
     def _of_token(self, token: str) -> _Up | None:
-        up = self._up.get(f"rtc_{token[len(RESUME_PREFIX) :][:CALL_CHARACTERS]}")
+        up = self._up.get(call_of_token(token))
         return up if up is not None and secrets.compare_digest(token_hash(token), up.resume_hash) else None
 
     async def resume(
@@ -324,7 +365,7 @@ class Calls:
         up = self._of_token(token)
         if up is None and self._waiting is not None and starter is not None:
             return await self._go_on(self._waiting, token, make_leg, after, starter)
-        if up is None:
+        if up is None or not up.may_be_resumed:
             raise Problem(401, "invalid_api_key", NOT_RESUMABLE)
         leg = await make_leg()
         if not isinstance(leg, ConnectionLeg) or not isinstance(up.leg, ResumableLeg) or leg.kind is not up.leg.kind:
@@ -346,7 +387,7 @@ class Calls:
         starter: Callable[[], StartCall],
     ) -> str:
         """Go on with a call that another server has left. Here it is a new one."""
-        call = await waiting.find(token)
+        call = await _found(waiting, token)
         client = None if call is None else self._client_of_waiting(call)
         if call is None or client is None:
             raise Problem(401, "invalid_api_key", NOT_RESUMABLE)
@@ -372,7 +413,7 @@ class Calls:
     ) -> None:
         is_taken = False
         try:
-            call = await waiting.take(token) if await leg.wait_connected() else None
+            call = await waiting.take(token, call_id) if await leg.wait_connected() else None
             if call is not None:
                 ours = call.session.get("voiceagent")
                 session = {**call.session, "voiceagent": {**(ours if isinstance(ours, dict) else {}), LEFT: bytes(call.left)}}
@@ -399,13 +440,16 @@ class Calls:
         if self._waiting is None or not resumable:
             return
         self.tell_draining(0.0)
+        places = {up.call_id: up.journalled.leave() for up, *_ in resumable if up.journalled is not None}
         left = await asyncio.gather(*(handle.hand_over() for _, handle, _ in resumable), return_exceptions=True)
         for failure in left:
             if isinstance(failure, Exception):
                 log.error("a call cannot be left to another server", exc_info=failure)
         pairs = zip(resumable, left, strict=True)
         kept = [(*each, found) for each, found in pairs if found is not None and not isinstance(found, BaseException)]
-        is_kept = await self._waiting.keep([(up.resume_hash, up.seal_key, _waiting_call(up, found)) for up, _, _, found in kept])
+        carried = {up.resume_hash: place for up, *_ in kept if (place := places.get(up.call_id)) is not None}
+        calls = [(up.resume_hash, up.seal_key, _waiting_call(up, found)) for up, _, _, found in kept]
+        is_kept = await self._waiting.keep(calls, carried)
         for _, handle, leg, _ in kept:
             leg.goes_elsewhere()
             handle.leave(*(() if is_kept else ("server_stopping",)))
@@ -413,7 +457,7 @@ class Calls:
     async def _join(self, up: _Up, leg: ConnectionLeg, token: str, after: str) -> None:
         is_taken = False
         try:
-            if not await leg.wait_connected() or self._of_token(token) is not up:
+            if not await leg.wait_connected() or self._of_token(token) is not up or not up.may_be_resumed:
                 return
             if isinstance(up.leg, ResumableLeg) and isinstance(up.handle, ResumableCall):
                 is_taken = True
@@ -531,9 +575,11 @@ class Calls:
         if not await up.leg.wait_connected():
             return
         up.place.connected()
+        if up.journalled is not None:
+            up.journalled.keep()
         while up.place.has_minutes:
             await asyncio.sleep(MINUTES_CHECKED_S)
-            if not up.place.has_time_left():
+            if not await up.place.charge():
                 up.handle.hang_up(QUOTA_USED)
                 return
 
@@ -551,6 +597,8 @@ class Calls:
             log.exception("call %s failed", call_id)
         finally:
             self._up.pop(call_id, None)
+            if up.journalled is not None:
+                up.journalled.end()
             self._admission.release(is_written=up.leg.kind is LegKind.TEXT)
             up.place.release()
             self.metrics.call_ended(reason)
@@ -562,9 +610,11 @@ class Calls:
                 log.exception("call %s: its connection broke as it was closed", call_id)
 
 
-def new_call_id() -> str:
-    """The id of a new call."""
-    return f"rtc_{secrets.token_hex(CALL_CHARACTERS // 2)}"
+async def _found(waiting: WaitingCalls, token: str) -> WaitingCall | None:
+    try:
+        return await waiting.find(token)
+    except NotYetError as error:
+        raise Problem(503, "not_resumable_yet", str(error), retry_after_s=AGAIN_S) from error
 
 
 def _waiting_call(up: _Up, left: object) -> WaitingCall:

@@ -7,10 +7,10 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 
 from aiohttp import web
 
@@ -89,6 +89,60 @@ CLIENT = web.RequestKey("client", Client)
 """The client that `Gate` has let in."""
 
 
+class CallPlace(Protocol):
+    """The share of its client's quota that a call has taken: `release` it at its end."""
+
+    client: Client
+    has_minutes: bool
+    """True if the minutes of its client are limited."""
+
+    async def connect(self) -> None:
+        """The call is about to be answered. Raises Problem (429) if too many of the client's calls are half-open."""
+        ...
+
+    def connected(self) -> None:
+        """Media flow: the call is not half-open any more."""
+        ...
+
+    @property
+    def is_connected(self) -> bool:
+        """True once media flow."""
+        ...
+
+    def is_older_than(self, seconds: float) -> bool:
+        """True if the call was connected at least that long ago."""
+        ...
+
+    async def charge(self) -> bool:
+        """Charge the time since the last charge; returns whether its client may go on."""
+        ...
+
+    def release(self) -> None:
+        """The call is over, or never began. Call it once."""
+        ...
+
+
+class ClientQuotas(Protocol):
+    """The calls and minutes that clients have taken: of this server (`Quotas`), or over all workers."""
+
+    async def begin(self, client: Client) -> CallPlace:
+        """Take what a call needs. Raises Problem (429) when the client has had its share."""
+        ...
+
+    def take_again(self, client: Client) -> CallPlace:
+        """Take what a call needs that had it at another server. It may be more than the client's share."""
+        ...
+
+    async def has_all(self, client: Client) -> bool:
+        """True while the client has as many calls as it may have."""
+        ...
+
+    def spent_s(self) -> Mapping[str, float]:
+        """The seconds of calls that clients with limited minutes have used and not regained, by their names, as far as they are
+        counted here."""
+        ...
+
+
 CONNECT_WAIT_S = 3.0
 """Longest wait of an offer until another of its client's calls is connected, so that many can call at the same moment."""
 DAY_S = 86_400.0
@@ -114,7 +168,7 @@ class _Used:
 
 @dataclass(eq=False)
 class Place:
-    """The share of its client's quota that a call has taken: `release` it at its end."""
+    """A place that is counted here. Implements `CallPlace`."""
 
     client: Client
     has_minutes: bool
@@ -163,6 +217,10 @@ class Place:
             self._charged_s = now_s
         return self._used.seconds.left(now_s) > 0
 
+    async def charge(self) -> bool:
+        """See `CallPlace`."""
+        return self.has_time_left()
+
     def release(self) -> None:
         """The call is over, or never began. Call it once."""
         self.has_time_left()
@@ -177,7 +235,7 @@ class Place:
 
 
 class Quotas:
-    """Counts what each client has taken."""
+    """Counts what each client has taken. Implements `ClientQuotas`."""
 
     def __init__(
         self,
@@ -224,6 +282,14 @@ class Quotas:
             message = f"You may begin {client.limits.calls_a_minute:g} calls a minute; call again in {_time_text(wait_s)}."
             raise _refusal("too_many_calls_a_minute", message, wait_s, "calls_a_minute")
         return self._place(client, used)
+
+    async def begin(self, client: Client) -> Place:
+        """See `ClientQuotas`."""
+        return self.take(client)
+
+    async def has_all(self, client: Client) -> bool:
+        """See `ClientQuotas`."""
+        return self.is_full(client)
 
     def is_full(self, client: Client) -> bool:
         """True while the client has as many calls as it may have."""
