@@ -6,33 +6,33 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
+from pathlib import Path
 
 import msgspec
 from msgspec import structs
 
+from voiceagent.agent_watch import AgentWatch
 from voiceagent.audio import g711
 from voiceagent.call import Call, memory
-from voiceagent.call.call import LeftCall
+from voiceagent.call.journal import LeftCall
 from voiceagent.call.observer import CallObserver
-from voiceagent.call.rules import cramped, facts_of, legs_of, rules_of, rules_of_call, tools_of_steps, turn_detection_of
+from voiceagent.call.rules import cramped, facts_of, legs_of, rules_of_call, tools_of_steps, turn_detection_of
 from voiceagent.call.scope import AgentParts, EngineName, OtherAgent
 from voiceagent.call.written_leg import WrittenLeg
-from voiceagent.context.sources import Sources
-from voiceagent.conversation.steps import GO_TO, NOTE
 from voiceagent.data_files import keep_private
-from voiceagent.engines import Engines, load_engines, load_voices
-from voiceagent.errors import ConfigError, EngineError, ModelError, ProtocolError
-from voiceagent.guard.checks import OUTCOMES, Guards, load_guards
+from voiceagent.engines import Engines, load_engines
+from voiceagent.errors import EngineError, ProtocolError, VoiceAgentError
+from voiceagent.guard.checks import OUTCOMES
 from voiceagent.json_types import JsonObject
-from voiceagent.latency.budgets import Budgets
+from voiceagent.latency.budgets import Budgets, StageLimits, load_budgets
 from voiceagent.latency.burn import BudgetBurn
-from voiceagent.latency.spans import LegKind
-from voiceagent.llm.engine import HistoryLimits, LlmEngine, check, no_forcing, no_tools
+from voiceagent.latency.spans import LegKind, Stage
+from voiceagent.llm.engine import LlmEngine, check, no_forcing, no_tools
+from voiceagent.loaded_agent import LoadedAgent, OtherVoices, Weakness, folders_of
 from voiceagent.logs import Redacting
 from voiceagent.media.audio_cleaner import check_cleaning
 from voiceagent.media.leg import Leg
@@ -43,8 +43,7 @@ from voiceagent.media.webrtc.listener_peer import ListenerPeer
 from voiceagent.media.webrtc.ports import MediaPorts
 from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 from voiceagent.models.choice import profile_of, registry_of
-from voiceagent.models.fitness import foreign_models, unfit
-from voiceagent.models.registry import Registry
+from voiceagent.models.llm_server import LlmServer
 from voiceagent.realtime.client_events import ClientEventError
 from voiceagent.realtime.conversation import random_id
 from voiceagent.realtime.fixed_settings import LEFT, fixed_in, parameters_in
@@ -53,13 +52,16 @@ from voiceagent.realtime.settings import ClientSettings, SessionFacts
 from voiceagent.server.access.key_ring import KeyRing
 from voiceagent.server.calls.admission import Admission
 from voiceagent.server.calls.budget_actions import BudgetActions
-from voiceagent.server.calls.calls import StartCall
+from voiceagent.server.calls.calls import CallHandle, StartCall
+from voiceagent.server.calls.journal import ServerJournal
 from voiceagent.server.calls.monitors import CallFeeds, CallStatus
+from voiceagent.server.calls.prompt_watches import PromptWatches
 from voiceagent.server.calls.waiting_calls import WaitingCalls
 from voiceagent.server.http.app import Service
 from voiceagent.server.http.call_events import CallEventsPart
 from voiceagent.server.http.chat import ChatPart
 from voiceagent.server.http.problems import Problem
+from voiceagent.server.http.prompts import PromptsPart
 from voiceagent.server.http.server_monitor import Monitored, ServerMonitorPart
 from voiceagent.server.http.whep import WhepPart
 from voiceagent.server.monitoring.about import about
@@ -68,43 +70,31 @@ from voiceagent.server.monitoring.engine_health import EngineHealth, Probe, prob
 from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.server.monitoring.observers import Measured, TurnLog
 from voiceagent.server.monitoring.telemetry import Telemetry
-from voiceagent.settings.agent import AgentConfig, data_dir, store_address, taking_over
-from voiceagent.settings.steps import unknown_tools
-from voiceagent.settings.values import unknown_parameters
+from voiceagent.settings.agent import AgentConfig, data_dir, events_address, load_agent, store_address, taking_over
+from voiceagent.settings.files import kept_settings
 from voiceagent.store.event_log import EventLog, Origin, StoredLog
-from voiceagent.store.personal_data import PersonalData
+from voiceagent.store.redis_streams import RedisStreams
+from voiceagent.store.redis_writer import RedisWriter
 from voiceagent.store.schema import check_driver
 from voiceagent.store.turns import TurnStore
 from voiceagent.store.writer import StoreWriter
-from voiceagent.stt.vocabulary import words_of
-from voiceagent.task_owner import running
+from voiceagent.task_owner import TaskOwner, running
 from voiceagent.telephone.application import TelephonePart
 from voiceagent.telephone.features.call_results import CallResults
 from voiceagent.telephone.features.phone_call import PhoneServices
 from voiceagent.telephone.features.phone_feature import PhoneFeature
 from voiceagent.telephone.features.recording import Recordings
+from voiceagent.telephone.features.recording_download import RecordingDownloadPart
 from voiceagent.telephone.sip.line import SipService, Trunk
 from voiceagent.telephone.streams.vendors import Telephone
 from voiceagent.tools.call_context import CallOrigin
 from voiceagent.tools.call_tools import NO_STEPS, CallTools, StepTools
 from voiceagent.tools.client_mcp import check_allowed
+from voiceagent.tools.modules import loaded_anew
 from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
-from voiceagent.tts.spoken_voice import AgentSpeech
-from voiceagent.turn_taking.languages import LANGUAGES, language
-from voiceagent.turn_taking.spoken_language import AUTO
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Weakness:
-    """A weakness that callers will suffer from, although the server starts."""
-
-    problem: str
-    advice: str = ""
-    is_failure: bool = False
-    """True if no call is answered until it is mended."""
 
 
 def silent_model(error: EngineError) -> Weakness:
@@ -112,8 +102,55 @@ def silent_model(error: EngineError) -> Weakness:
     return Weakness(f"the language model does not answer yet: {error}", is_failure=True)
 
 
-def _log_weakness(found: Weakness) -> None:
+def log_weakness(found: Weakness) -> None:
+    """Log a weakness as a warning."""
     log.warning("%s", "; ".join(filter(None, (found.problem, found.advice))))
+
+
+@dataclass(frozen=True, slots=True)
+class Reloading:
+    """A server that follows the changes in the files of its agent."""
+
+    file: Path
+    """Its YAML file."""
+    read: AgentConfig
+    """The agent as the file said when the server started."""
+    budgets: Path | None
+    """The file of latency budgets that goes before the agent's own."""
+    tell: Callable[[str], None]
+    """Called with a line for each change: it was taken, or why it cannot be."""
+
+
+@dataclass(slots=True)
+class _Serving:
+    """The agent that new calls get."""
+
+    agent: AgentConfig
+    tools: ToolSet
+    limits: dict[Stage, StageLimits]
+    """The latency budget that the page shows."""
+    budgets: Budgets
+    start: StartCall | None = None
+    """None until its models are loaded."""
+    told: set[Weakness] = field(default_factory=set)
+    """The weaknesses that were told."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """The parts of a server that its calls share, whichever agent they began with."""
+
+    engines: Engines
+    metrics: Metrics
+    kept: CallRecords
+    feeds: CallFeeds
+    prompts: PromptWatches
+    phone: PhoneServices
+    telemetry: Telemetry | None
+    admission: Admission
+    voices: OtherVoices
+    loaded: list[LoadedAgent] = field(default_factory=list)
+    """The agents that calls have; the newest stands last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,18 +160,31 @@ class AgentService:
     agent: AgentConfig
     budgets: Budgets
     keys: KeyRing = field(default_factory=KeyRing)
-    tell: Callable[[Weakness], None] = _log_weakness
+    tell: Callable[[Weakness], None] = log_weakness
     """Called for each weakness that the start finds."""
+    reloading: Reloading | None = None
+    """None: the agent stays as it was when the server started."""
+    llm_server: LlmServer | None = None
+    """The language model's server, if it was tried out."""
+    workers: int = 1
+    """The number of processes that serve the agent, of which this is one."""
+    has_lines: bool = True
+    """False: another of them keeps the SIP line and listens for Asterisk, of which a server has one each."""
 
     def service(self) -> Service:
-        """The application's view. Raises ConfigError when the agent's profile has no budget, a tool cannot be loaded, or the
-        store's driver is missing."""
+        """The application's view. Raises ConfigError when the agent's profile has no budget, a tool cannot be loaded, or a driver
+        of the store or of Redis is missing."""
         check_driver(store_address())
+        redis = events_address()
+        streams = None if redis is None else RedisStreams(redis)
+        if redis is not None and self.agent.records.keep == "nothing":
+            problem = f"no event goes to {redis}, because records.keep is nothing"
+            self.tell(Weakness(problem, "set records.keep in agent.yaml to facts or transcripts: docs/event-streams.md"))
         metrics = Metrics()
         _expect(self.agent, metrics)
-        limits = self.budgets.of(self.agent.profile)
+        limits = dict(self.budgets.of(self.agent.profile))
         metrics.budget_actions = BudgetActions(BudgetBurn({stage: limit.on_miss for stage, limit in limits.items()}))
-        admission = Admission(self.agent.admission, metrics)
+        admission = Admission(self.agent.admission, metrics, self.workers)
         ice = IceServers.from_settings(self.agent.ice)
         media = self.agent.media
         ports = MediaPorts.from_settings(media)
@@ -145,6 +195,7 @@ class AgentService:
             calls = self.agent.admission.max_calls
             self.tell(Weakness(f"media.ports has {len(ports.ports)} ports for {calls} calls", "widen it"))
         tools = ToolSet.from_config(self.agent.tools, self.agent.base_dir, metrics.tools.add)
+        serving = _Serving(self.agent, tools, limits, self.budgets)
 
         async def answer(offer: str) -> tuple[Leg, str]:
             return await WebRtcLeg.answer(offer, private_candidates=self.agent.ice.private_candidates, ports=ports)
@@ -153,21 +204,25 @@ class AgentService:
             private = self.agent.ice.private_candidates
             return await ListenerPeer.answer(offer, playout, private_candidates=private, ports=ports)
 
-        sip = self.agent.telephony.sip_line
+        sip = self.agent.telephony.sip_line if self.has_lines else None
+        telephone = Telephone.from_settings(self.agent.telephony)
+        telephone = telephone if self.has_lines else replace(telephone, audiosocket=None)
 
         def check_session(session: JsonObject) -> None:
-            self._shown_session(tools, metrics.llm, session, is_telephone=True)
+            self._shown_session(serving, metrics.llm, session, is_telephone=True)
 
         turn = self.agent.turn
-        waits = turn.resume_after_restart and turn.resume_timeout_s > 0
-        waiting = WaitingCalls(store_address(), turn.resume_timeout_s) if waits else None
+        waits = turn.resume_after_restart if turn.resume_timeout_s > 0 else False
+        journal = ServerJournal(store_address(), metrics.losses) if waits == "always" else None
+        name = "" if journal is None else journal.server
+        waiting = WaitingCalls(store_address(), turn.resume_timeout_s, name) if waits else None
         line = SipService(Trunk.from_settings(sip), ports, check_session=check_session) if sip is not None else None
 
-        feeds = CallFeeds(metrics.queue_dropped)
+        feeds, prompts = CallFeeds(metrics.queue_dropped), PromptWatches(metrics.queue_dropped)
         results = CallResults(self.agent.telephony.results, os.environ, metrics.queue_dropped)
 
         def load() -> AbstractAsyncContextManager[StartCall]:
-            return self._loaded(tools, metrics, admission, feeds, results)
+            return self._loaded(serving, metrics, admission, feeds, prompts, results)
 
         return Service(
             answer,
@@ -180,56 +235,63 @@ class AgentService:
             self.agent.http.allowed_origins,
             ice,
             parts=(
-                TelephonePart(Telephone.from_settings(self.agent.telephony), line, results.unanswered),
-                CallEventsPart(feeds, store_address(), metrics.monitors_changed, lambda: metrics.slow_readers.add("monitor")),
+                TelephonePart(telephone, line, results.unanswered),
+                CallEventsPart(
+                    feeds, store_address(), metrics.monitors_changed, lambda: metrics.slow_readers.add("monitor"), streams
+                ),
+                RecordingDownloadPart(self.agent.telephony.recording, self.agent.base_dir, feeds),
                 ServerMonitorPart(
                     Monitored(
-                        self.agent.name,
+                        lambda: serving.agent.name,
                         self.agent.profile,
-                        partial(self.budgets.of, self.agent.profile),
+                        lambda leg: serving.budgets.of(self.agent.profile, leg),
                         feeds,
                         metrics,
                         store_address() if self.agent.records.keep != "nothing" else None,
                     )
                 ),
-                ChatPart(self.agent.name),
+                PromptsPart(prompts),
+                ChatPart(lambda: serving.agent.name),
                 WhepPart(answer_listener),
             ),
             waiting=waiting,
-            about=self._about(tools),
-            show_session=lambda session: self._shown_session(tools, metrics.llm, session),
+            journal=journal,
+            about=self._about(serving),
+            show_session=lambda session: self._shown_session(serving, metrics.llm, session),
         )
 
     @asynccontextmanager
     async def _loaded(
-        self, tools: ToolSet, metrics: Metrics, admission: Admission, feeds: CallFeeds, results: CallResults
+        self,
+        serving: _Serving,
+        metrics: Metrics,
+        admission: Admission,
+        feeds: CallFeeds,
+        prompts: PromptWatches,
+        results: CallResults,
     ) -> AsyncIterator[StartCall]:
         """The engines and everything else that calls share, from the start of the server to its end."""
         await asyncio.to_thread(keep_private, data_dir())
-        sources, guards = await asyncio.to_thread(_sources_and_guards, self.agent, metrics)
         known = registry_of(self.agent)
         engines = await load_engines(profile_of(self.agent, known), self.agent, known)
         writer = StoreWriter(store_address(), metrics.losses)
-        kept = CallRecords(writer, self.agent.records)
+        redis = events_address() if self.agent.records.keep != "nothing" else None
+        streams = None if redis is None else RedisWriter(redis, metrics.losses, keep_hours=self.agent.records.stream_hours)
+        kept = CallRecords(writer, self.agent.records, streams=streams)
         telemetry = await asyncio.to_thread(self._telemetry)
         recordings = Recordings(self.agent.telephony.recording, self.agent.base_dir)
         metrics.llm, metrics.stt, metrics.judges = engines.llm, engines.stt, engines.turn
-        closing = AsyncExitStack()
+        phone, voices = PhoneServices(results, recordings), OtherVoices(engines, known)
+        shared = _Shared(engines, metrics, kept, feeds, prompts, phone, telemetry, admission, voices)
         try:
-            speech = await asyncio.to_thread(_speech, self.agent, engines)
-            await tools.open()
-            _require_fitting(self.agent, tools, engines)
-            others = await self._load_others(engines, known, metrics, closing)
-            if self.agent.file in self.agent.agents:
-                others[self.agent.file] = OtherAgent(self.agent, tools, guards, speech, sources)
-            self._tell_of_unfit_models(tools, engines.llm.limits)
-            self._tell_of_unasked_tools(tools)
+            tell = partial(_tell_once, serving.told, self.tell)
+            loaded = await LoadedAgent.load(self.agent, voices, metrics, tell, serving.tools)
+            self._serve(loaded, self.budgets, serving, shared)
             if self.agent.records.redact and self.agent.telephony.recording.folder:
                 kinds = ", ".join(self.agent.records.redact)
                 self.tell(
                     Weakness(f"recordings hold what records.redact takes out elsewhere ({kinds})", "record nothing, or say so")
                 )
-            await sources.open()
             await results.open()
             await recordings.open()
             await self._warm(probes := probes_of(engines, self.agent.instructions), metrics.health)
@@ -237,96 +299,120 @@ class AgentService:
             await asyncio.to_thread(webrtc_leg.prepare)
             await asyncio.to_thread(g711.prepare)
             await asyncio.to_thread(memory.collect_what_loading_left)
-            pressure = admission.pressure
-            spoken = [language(code) for code in self.agent.spoken_languages]
-            schemas = [schema for one in (tools, *(other.tools for other in others.values())) for schema in one.schemas()]
-            personal = PersonalData(self.agent.records.redact, spoken, schemas)
-            Redacting.mask = personal.mask
-            parts = AgentParts(
-                self.agent,
-                engines,
-                guards,
-                speech,
-                self.budgets,
-                sources,
-                personal,
-                lambda: pressure.level,
-                metrics.budget_actions.degradations,
-                others,
-            )
-            watched = metrics.health.watched(probes, partial(check, engines.llm))
-            async with watched, running(kept.run(), "call records") if kept.is_on else nullcontext():
-                yield self._start_call(parts, tools, metrics, kept, feeds, PhoneServices(results, recordings), telemetry)
+            async with AsyncExitStack() as running_beside:
+                await running_beside.enter_async_context(metrics.health.watched(probes, partial(check, engines.llm)))
+                if kept.is_on:
+                    await running_beside.enter_async_context(running(kept.run(), "call records"))
+                if self.reloading is not None:
+                    following = self._follow(self.reloading, serving, shared)
+                    await running_beside.enter_async_context(running(following, "reload"))
+                yield partial(_start, serving)
         finally:
             metrics.llm = metrics.stt = None
             metrics.judges = ()
             async with AsyncExitStack() as stack:  # closes each, whatever the one before it raises
                 stack.callback(writer.close)
+                if streams is not None:
+                    stack.callback(streams.close)
                 if telemetry is not None:
                     stack.push_async_callback(asyncio.to_thread, telemetry.close)
-                for close in (
-                    engines.close,
-                    guards.close,
-                    sources.close,
-                    tools.close,
-                    results.close,
-                    recordings.close,
-                    closing.aclose,
-                ):
+                stack.push_async_callback(engines.close)
+                for close in (voices.close, results.close, recordings.close):
                     stack.push_async_callback(close)
+                for one in shared.loaded:
+                    stack.push_async_callback(one.close)
+
+    def _serve(self, loaded: LoadedAgent, budgets: Budgets, serving: _Serving, shared: _Shared) -> None:
+        """New calls get this agent."""
+        pressure = shared.admission.pressure
+        parts = AgentParts(
+            loaded.agent,
+            shared.engines,
+            loaded.guards,
+            loaded.speech,
+            budgets,
+            loaded.sources,
+            loaded.personal,
+            lambda: pressure.level,
+            shared.metrics.budget_actions.degradations,
+            loaded.others,
+        )
+        Redacting.mask = loaded.personal.mask
+        _expect(loaded.agent, shared.metrics)
+        shared.loaded.append(loaded)
+        serving.agent, serving.tools, serving.budgets = loaded.agent, loaded.tools, budgets
+        serving.limits.clear()
+        serving.limits.update(budgets.of(loaded.agent.profile))
+        serving.start = self._start_call(parts, loaded, shared)
+
+    async def _follow(self, reloading: Reloading, serving: _Serving, shared: _Shared) -> None:
+        """Take the agent anew whenever its files change."""
+        folders = folders_of(serving.agent)
+        watch = await asyncio.to_thread(AgentWatch, reloading.file, serving.agent, folders, reloading.budgets)
+        waiting: set[Path] = set()
+        retired = TaskOwner()
+        try:
+            while True:
+                waiting |= await watch.changed()
+                try:
+                    told = await self._take_anew(reloading, serving, shared, waiting, retired)
+                except Exception as error:
+                    if not isinstance(error, VoiceAgentError):
+                        log.exception("%s could not be reloaded", reloading.file)
+                    await asyncio.to_thread(watch.refused)
+                    reloading.tell(f"not reloaded, new calls get the agent as it was: {error or type(error).__name__}")
+                else:
+                    waiting.clear()
+                    await asyncio.to_thread(watch.took, serving.agent, folders_of(serving.agent))
+                    reloading.tell(told)
+        finally:
+            await retired.close()
+
+    async def _take_anew(
+        self, reloading: Reloading, serving: _Serving, shared: _Shared, changed: Collection[Path], retired: TaskOwner
+    ) -> str:
+        """Load the agent that the files now say, and give it to new calls. Returns what was done, in one line. Raises
+        VoiceAgentError; then nothing has changed."""
+        read = await asyncio.to_thread(load_agent, reloading.file)
+        agent, later = kept_settings(reloading.read, read, self.agent)
+        budgets = await asyncio.to_thread(_budgets_of, agent, reloading.budgets)
+        has_new_code = any(path.suffix == ".py" for path in changed)
+        with loaded_anew(folders_of(serving.agent) | folders_of(agent)) if has_new_code else nullcontext():
+            loaded = await LoadedAgent.load(agent, shared.voices, shared.metrics, partial(_tell_once, serving.told, self.tell))
+        old = shared.loaded[-1]
+        self._serve(loaded, budgets, serving, shared)
+        retired.start_alone(_retire(old, shared.loaded), "an agent that was reloaded")
+        names = ", ".join(sorted(path.name for path in changed)[:5])
+        line = f"reloaded ({names}): new calls get it"
+        return f"{line}; {', '.join(later)} changed, which takes a restart" if later else line
 
     def _telemetry(self) -> Telemetry | None:
         """Begins to send to a collector, where the agent names one. Raises ConfigError."""
         otlp = self.agent.telemetry.otlp
         return Telemetry(otlp.rstrip("/"), self.agent.name) if otlp else None
 
-    async def _load_others(
-        self, engines: Engines, known: Registry, metrics: Metrics, closing: AsyncExitStack
-    ) -> dict[str, OtherAgent]:
-        """The agents that calls may be handed off to; `closing` frees what is loaded. Raises ConfigError, ModelError."""
-        others = {}
-        for name, settings in self.agent.agents.items():
-            if name == self.agent.file:  # a call may come back to it
-                continue
-            agent = taking_over(self.agent, settings)
-            sources, guards = await asyncio.to_thread(_sources_and_guards, agent, metrics)
-            closing.push_async_callback(guards.close)
-            closing.push_async_callback(sources.close)
-            tools = ToolSet.from_config(agent.tools, agent.base_dir, metrics.tools.add)
-            closing.push_async_callback(tools.close)
-            spoken = await load_voices(engines, agent, known)
-            for voice in (spoken.tts, *spoken.voices.values()):
-                closing.push_async_callback(voice.close)
-            speech = await asyncio.to_thread(_speech, agent, spoken)
-            await tools.open()
-            await sources.open()
-            try:
-                _require_fitting(agent, tools, engines)
-            except ConfigError as error:
-                raise ConfigError(f"{name}: {error}") from error
-            self._tell_of_unasked_tools(tools)
-            others[name] = OtherAgent(agent, tools, guards, speech, sources)
-        return others
-
-    def _about(self, tools: ToolSet) -> Callable[[], dict[str, object]]:
-        """Returns the function behind `about`. It builds its answer anew only when an MCP server has reported its tools."""
-        made: dict[tuple[str, ...], dict[str, object]] = {}
+    def _about(self, serving: _Serving) -> Callable[[], dict[str, object]]:
+        """Returns the function behind `about`. It builds its answer anew only when the agent was reloaded, or an MCP server has
+        reported its tools."""
+        made: dict[str, object] = {}
+        of: tuple[object, ...] = ()
 
         def tell() -> dict[str, object]:
-            if tools.names not in made:
-                made.clear()
-                made[tools.names] = about(self.agent, tools.schemas())
-            return made[tools.names]
+            nonlocal made, of
+            if of != (now := (id(serving.agent), serving.tools.names)):
+                made, of = about(serving.agent, serving.tools.schemas(), self.llm_server), now
+            return made
 
         return tell
 
     def _shown_session(
-        self, tools: ToolSet, llm: LlmEngine | None, session: JsonObject, *, is_telephone: bool = False
+        self, serving: _Serving, llm: LlmEngine | None, session: JsonObject, *, is_telephone: bool = False
     ) -> JsonObject:
         """A call's session with these settings, as `session.created` would show it. `llm` is None until it is loaded. Raises
         Problem for settings that an offer could not have."""
+        agent, tools = serving.agent, serving.tools
         facts = facts_of(
-            self.agent,
+            agent,
             tools.names,
             takes_audio=not is_telephone,
             no_forcing=no_forcing(llm) if llm is not None else "",
@@ -334,31 +420,13 @@ class AgentService:
         )
         facts = structs.replace(facts, session_id=random_id("sess"))
         asked = offered_settings(session, facts)
-        agent, offered = (
-            with_instructions(self.agent, session),
-            tuple(_call_tools(tools, session, servers=self.agent.http.client_mcp_servers).offered),
-        )
+        offered = tuple(_call_tools(tools, session, servers=agent.http.client_mcp_servers).offered)
+        agent = with_instructions(agent, session)
         began = ClientSettings(instructions=agent.instructions, tools=offered, turn_detection=turn_detection_of(agent))
         asked = {name: value for name, value in asked.items() if name != "tools"}
         with _offered_session():
             shown = OPENAI.write_session(OPENAI.read_session(began, facts, asked, None), facts)
         return {name: value for name, value in shown.items() if name != "voiceagent"}
-
-    def _tell_of_unfit_models(self, tools: ToolSet, limits: HistoryLimits) -> None:
-        if line := cramped(self.agent, tools, limits):
-            self.tell(Weakness(line))
-        found = unfit(self.agent, tools.schemas())
-        if found is not None:
-            self.tell(Weakness(found.problem, found.advice))
-        known = registry_of(self.agent)
-        for line in foreign_models(self.agent, profile_of(self.agent, known), known):
-            self.tell(Weakness(line))
-
-    def _tell_of_unasked_tools(self, tools: ToolSet) -> None:
-        verbs = frozenset().union(*(language(code).destroying for code in ("en", *self.agent.spoken_languages)))
-        for name in tools.destroying_unasked(verbs):
-            problem = f"tool {name} destroys something, by its name or its description, and does not ask the caller first"
-            self.tell(Weakness(problem, 'give it a question, confirm="Shall I …?", or say confirm=False (in YAML: false)'))
 
     async def _warm(self, probes: Mapping[EngineName, Probe], health: EngineHealth) -> None:
         """Use each engine once, so that the first caller does not pay for lazy loading. A language model that does not answer
@@ -371,21 +439,13 @@ class AgentService:
             self.tell(silent_model(error))
             health.down["llm"] = error.kind
 
-    def _start_call(
-        self,
-        parts: AgentParts,
-        tools: ToolSet,
-        metrics: Metrics,
-        kept: CallRecords,
-        feeds: CallFeeds,
-        phone: PhoneServices,
-        telemetry: Telemetry | None,
-    ) -> StartCall:
-        steps = tools_of_steps(self.agent)
+    def _start_call(self, parts: AgentParts, loaded: LoadedAgent, shared: _Shared) -> StartCall:
+        served, tools, kept = loaded.agent, loaded.tools, shared.kept
+        steps = tools_of_steps(served)
 
         def start_call(leg: Leg, call_id: str, session: dict[str, object]) -> Call:
             facts = facts_of(
-                self.agent,
+                served,
                 tools.names,
                 takes_audio=leg.kind is LegKind.WEBSOCKET,
                 no_forcing=no_forcing(parts.engines.llm),
@@ -393,11 +453,11 @@ class AgentService:
             )
             left = _left_in(session)
             asked = {} if left is not None else offered_settings(session, facts)
-            made = phone.call(_greeting_as_asked(with_instructions(self.agent, session), asked, leg), leg, parts)
+            made = shared.phone.call(_greeting_as_asked(with_instructions(served, session), asked, leg), leg, parts)
             agent = made.agent
             if session.get("instructions") and (line := cramped(agent, tools, parts.engines.llm.limits)):
                 log.warning("call %s: %s", call_id, line)
-            servers = self.agent.http.client_mcp_servers
+            servers = served.http.client_mcp_servers
             own = () if no_tools(parts.engines.llm) else legs_of(agent, made.tools)
             call_tools = _call_tools(tools, session, own, servers, steps)
             own_parts = replace(parts, agent=agent, others=_as_called(parts.others, agent, made.features))
@@ -411,17 +471,50 @@ class AgentService:
             redactor = parts.personal.of_call()
             status = CallStatus(shown_caller(made.origin, agent), agent.spoken_languages[0])
             recorder = CallRecorder(
-                kept, record, event_log, recording=made.recording, feeds=feeds, redactor=redactor, status=status
+                kept, record, event_log, recording=made.recording, feeds=shared.feeds, redactor=redactor, status=status
             )
-            observers: list[CallObserver] = [Measured(metrics, TurnStore(kept.writer)), TurnLog(), recorder]
-            if telemetry is not None:
-                observers.append(telemetry.of_call(call_id, agent.llm.model or agent.profile))
+            measured, shown = Measured(shared.metrics, TurnStore(kept.writer)), shared.prompts.of_call(call_id)
+            observers: list[CallObserver] = [measured, TurnLog(), recorder, shown]
+            if shared.telemetry is not None:
+                observers.append(shared.telemetry.of_call(call_id, agent.llm.model or agent.profile))
             fixed = fixed_in(session)
             features = [*made.features, leg] if isinstance(leg, WrittenLeg) else made.features
             whose = made.origin or CallOrigin(parameters=parameters_in(session))
-            return Call(call_id, made.leg, own_parts, call_tools, observers, asked, features, fixed, whose, left)
+            observers.append(count := loaded.begin_call())
+            try:
+                return Call(call_id, made.leg, own_parts, call_tools, observers, asked, features, fixed, whose, left)
+            except BaseException:
+                count.ended()
+                raise
 
         return start_call
+
+
+def _start(serving: _Serving, leg: Leg, call_id: str, session: dict[str, object]) -> CallHandle:
+    """Start a call with the agent that new calls get now."""
+    assert serving.start is not None
+    return serving.start(leg, call_id, session)
+
+
+def _tell_once(told: set[Weakness], tell: Callable[[Weakness], None], found: Weakness) -> None:
+    """Tell a weakness, unless it was told before a reload."""
+    if found not in told:
+        told.add(found)
+        tell(found)
+
+
+def _budgets_of(agent: AgentConfig, file: Path | None) -> Budgets:
+    """The latency budgets of the file, or of the agent's own. Raises ConfigError."""
+    budgets = load_budgets(file or agent.budgets_file)
+    budgets = budgets.extended(agent.profile, profile_of(agent, registry_of(agent)).budgets)
+    budgets.of(agent.profile)
+    return budgets
+
+
+async def _retire(old: LoadedAgent, loaded: list[LoadedAgent]) -> None:
+    """Free an agent once its calls have ended."""
+    await old.retire()
+    loaded.remove(old)
 
 
 def shown_caller(origin: CallOrigin | None, agent: AgentConfig) -> str:
@@ -508,51 +601,3 @@ def _expect(agent: AgentConfig, metrics: Metrics) -> None:
         metrics.guarded.expect(f"{direction}: {rule}" for rule in (*on, *rules.topics))
         names = [f"{direction}: {plugin.name}" for plugin in rules.plugins]
         metrics.guard_checks.expect(f"{name}: {outcome}" for name in names for outcome in OUTCOMES)
-
-
-def _sources_and_guards(agent: AgentConfig, metrics: Metrics) -> tuple[Sources, Guards]:
-    """The agent's documents and guards. Raises ConfigError."""
-    sources = Sources.from_config(agent.context, agent.base_dir, data_dir(), metrics.context.add)
-    return sources, load_guards(agent.guard, agent.base_dir, agent.language, metrics.guard_checks.add)
-
-
-def _require_fitting(agent: AgentConfig, tools: ToolSet, engines: Engines) -> None:
-    """Check the agent's opened tools against its steps, its language and the language model. Raises ConfigError, ModelError."""
-    if (tools.schemas() or agent.steps) and (why := no_tools(engines.llm)):
-        raise ModelError(why)
-    if agent.steps and (taken := {NOTE, GO_TO}.intersection(tools.names)):
-        raise ConfigError(f"tool {min(taken)}: an agent with steps has a tool of that name already; give yours another")
-    parameters = {tool["function"]["name"]: tool["function"]["parameters"] for tool in tools.schemas()}
-    for line in chain(unknown_tools(agent.steps, tools.names), unknown_parameters(agent.collect, parameters)):
-        raise ConfigError(line)
-    _require_words_for_yes(agent.language, tools)
-    rules_of(agent, tools, engines.turn)  # the agent's own weights are read here, and not only with the first caller
-
-
-def _speech(agent: AgentConfig, engines: Engines) -> AgentSpeech:
-    """The agent's speech. Raises ConfigError."""
-    first = agent.spoken_languages[0]
-    phrases, own = agent.phrases, language(first).sayings
-    by_name = {name: phrases.text(name) or "" for name in ("greeting", "handoff")}
-    for name in ("check_in", "farewell", "apology", "not_understood", "offer_person", "transfer", "transfer_failed", "resumed"):
-        said = phrases.text(name)
-        by_name[name] = getattr(own, name) if said is None else said
-    by_name.update((filler, filler) for filler in (own.fillers if phrases.fillers is None else phrases.fillers))
-    named = [word for word in words_of(agent.vocabulary) if word.say]
-    ipa = {word.word: word.say for word in named if word.is_ipa}
-    respelled = {word.word: word.say for word in named if not word.is_ipa}
-    settings = structs.replace(agent.speech, lexicon={**ipa, **agent.speech.lexicon})
-    speech = AgentSpeech(settings, by_name, agent.base_dir, engines.tts, first, engines.voices, respelled)
-    for code in agent.spoken_languages:  # made now, because it takes milliseconds
-        speech.voice(code)
-    return speech
-
-
-def _require_words_for_yes(code: str, tools: ToolSet) -> None:
-    """If a tool needs confirmation, something must count as a yes. Raises ConfigError."""
-    asks = next((name for name in tools.names if tools.policy(name).confirm), "")
-    if asks and code != AUTO and not language(code).is_known:
-        raise ConfigError(
-            f"tool {asks}: confirm needs words for yes, and none are known of language {code!r}; leave confirm out, or use one "
-            f"of {', '.join(sorted(LANGUAGES))}"
-        )

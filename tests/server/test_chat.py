@@ -40,7 +40,7 @@ def limits() -> KeepLimits:
 
 @pytest.fixture
 async def served(make_service: MakeService, switchboard: Switchboard, limits: KeepLimits) -> AsyncIterator[Chat]:
-    part = ChatPart("Demo", limits)
+    part = ChatPart(lambda: "Demo", limits)
     app = make_app(make_service(parts=(part,)))
     async with TestClient(TestServer(app)) as client:
         await app[READINESS].wait()

@@ -44,7 +44,7 @@ async def serving(
     make_service: MakeService, feeds: CallFeeds, store: StoreAddress | None = None, **keys: Any
 ) -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
     metrics = Metrics()
-    monitored = Monitored("Demo", "embedded", lambda leg: BUDGETS.of("embedded", leg), feeds, metrics, store)
+    monitored = Monitored(lambda: "Demo", "embedded", lambda leg: BUDGETS.of("embedded", leg), feeds, metrics, store)
     app = make_app(make_service(**keys, metrics=metrics, parts=(ServerMonitorPart(monitored),)))
     async with on_loopback(app) as url, aiohttp.ClientSession() as session:
         await app[READINESS].wait()
@@ -100,7 +100,7 @@ async def test_a_stream_sends_it_again_when_a_call_has_begun(make_service: MakeS
 
 async def test_the_command_of_the_page_prints_it(make_service: MakeService) -> None:
     page = (Path(__file__).parents[2] / "docs" / "monitor.md").read_text(encoding="utf-8")
-    (command,) = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    (command,) = re.findall(r"```sh\n(curl .*?)```", page, re.DOTALL)
     async with serving(make_service, CallFeeds(lambda queue: None), keys=KeyRing(("client-key-1",))) as (_, url):
         run = await asyncio.create_subprocess_shell(
             command.replace("http://127.0.0.1:8080", url.removesuffix(PATH)),

@@ -127,7 +127,7 @@ async def test_a_reader_of_a_written_answer_is_closed_and_gets_the_rest_later(
     make_service: MakeService, switchboard: Switchboard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_stream, "READ_TIMEOUT_S", 0.2)
-    service = make_service(parts=(ChatPart("Demo"),))
+    service = make_service(parts=(ChatPart(lambda: "Demo"),))
     app = make_app(service)
     body = {"model": "Demo", "stream": True, "messages": [{"role": "user", "content": "Hello"}]}
     said = ""

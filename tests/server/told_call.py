@@ -39,6 +39,7 @@ class ToldCall(WaitingCall):
         self.left = asyncio.Event()
         """Set once a sideband has gone."""
         self._clauses = 0
+        self.is_over = False
         for event in self.events.start():
             leg.send_event(event)
         self._send(self.events.on_notice(ReplyStarted(1, 1), 0.0))
@@ -51,6 +52,11 @@ class ToldCall(WaitingCall):
     async def _heard(self) -> None:
         await _drain(self.leg.frames())
         self.hang_up(self.leg.end_reason)
+
+    def tell_end(self) -> None:
+        """Tell the client that the call has ended, and go on freeing it."""
+        self._send(self.events.on_end("agent_ended", 0.0))
+        self.is_over = True
 
     def say(self) -> None:
         """Say one clause more."""
@@ -92,7 +98,8 @@ class ToldCall(WaitingCall):
 
     def leave(self, reason: str = "") -> None: ...
 
-    def connection_replaced(self) -> None: ...
+    def connection_replaced(self) -> None:
+        self.leg.send_event(self.events.replaced())
 
     def resumed(self, token: str, after: str) -> None:
         for event in self.events.resumed(after, token, 60_000.0):

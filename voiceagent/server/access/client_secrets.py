@@ -1,12 +1,11 @@
 """Client secrets: keys for one page, for minutes. A program with a key asks for one, and gives it to a page, which calls with it.
 It is bound to the session settings that it came with, to an origin where that was given, to one call where that was asked. Only
-hashes are kept, in memory: when the server starts anew, all are forgotten. A secret is 256 random bits, so its SHA-256 can be
-looked up: how long that takes tells nothing of a secret."""
+hashes are kept, in memory: when the server starts anew, all are forgotten. A secret is 256 random bits, or 234 with a worker's
+number, so its SHA-256 can be looked up: how long that takes tells nothing of a secret."""
 
 from __future__ import annotations
 
 import hashlib
-import re
 import secrets
 import time
 from collections import Counter
@@ -17,11 +16,10 @@ import msgspec
 
 from voiceagent.json_types import JsonObject
 from voiceagent.realtime.fixed_settings import KEY, PARAMETERS, FixedSettings
+from voiceagent.server.calls.call_ids import SECRET_PREFIX, marked
 from voiceagent.server.http.problems import Problem
 from voiceagent.token_bucket import TokenBucket
 
-PREFIX = "ek_"
-SHAPE = re.compile(rf"{PREFIX}[A-Za-z0-9_-]{{43}}")
 MIN_S, DEFAULT_S, MAX_S = 10, 600, 7200
 """Seconds for which a secret lives."""
 MAX_SECRETS, MAX_OF_A_KEY = 8192, 2048
@@ -131,7 +129,7 @@ class ClientSecrets:
             or self._bytes.total() + len(written) + len(told) > MAX_BYTES
         ):
             raise self._full(owner, now_s)
-        value = f"{PREFIX}{secrets.token_urlsafe(32)}"
+        value = f"{SECRET_PREFIX}{marked(secrets.token_urlsafe(32))}"
         made = IssuedSecret(owner, written, fixed, told, origin, once, now_s + lifetime_s)
         self._by_hash[_hash(value)] = made
         self._count[owner] += 1

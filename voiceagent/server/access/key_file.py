@@ -169,7 +169,7 @@ class KeyUse(msgspec.Struct, frozen=True):
 
 
 class KeyUses:
-    """The file of the keys' uses, which outlives the server. Only the server writes it."""
+    """The file of the keys' uses, which outlives the server. Only the processes of the server write it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -180,6 +180,16 @@ class KeyUses:
             return msgspec.json.decode(self.path.read_bytes(), type=dict[str, KeyUse])
         except (OSError, msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError):
             return {}
+
+    @contextmanager
+    def changing(self) -> Iterator[dict[str, KeyUse]]:
+        """The uses, which no other process changes meanwhile. Raises OSError."""
+        private_folder(self.path.parent)
+        lock = self.path.with_name(f"{self.path.name}.lock")
+        private_file(lock)
+        with lock.open("rb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            yield self.read()
 
     def write(self, uses: Mapping[str, KeyUse]) -> None:
         """Keep these uses. Raises OSError."""

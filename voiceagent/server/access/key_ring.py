@@ -204,15 +204,16 @@ class KeyRing:
             log.warning("the uses of keys cannot be kept in %s (%s)", self._uses.path, error.strerror)
 
     def _write_uses(self, uses: KeyUses, used: Mapping[str, datetime], spent_s: Mapping[str, float]) -> None:
-        before, now, kept = uses.read(), time.time(), {}
-        for key_id, key in self._stored.items():
-            last = used.get(key_id) or (before[key_id].last if key_id in before else None)
-            if last is not None:
-                known = before.get(key_id, KeyUse(last))
-                kept[key_id] = (
-                    KeyUse(last, spent_s[key.name], now) if key.name in spent_s else KeyUse(last, known.spent_s, known.at)
-                )
-        uses.write(kept)
+        now, kept = time.time(), {}
+        with uses.changing() as before:
+            for key_id, key in self._stored.items():
+                last = used.get(key_id) or (before[key_id].last if key_id in before else None)
+                if last is not None:
+                    known = before.get(key_id, KeyUse(last))
+                    kept[key_id] = (
+                        KeyUse(last, spent_s[key.name], now) if key.name in spent_s else KeyUse(last, known.spent_s, known.at)
+                    )
+            uses.write(kept)
 
 
 def keys_of_server(data_dir: Path) -> KeyRing:

@@ -27,10 +27,12 @@ from voiceagent.server.access.origins import Origins
 from voiceagent.server.calls.admission import Admission
 from voiceagent.server.calls.calls import Answer, Calls, StartCall
 from voiceagent.server.calls.draining import DRAIN_TIMEOUT_S, Draining
-from voiceagent.server.calls.quotas import CLIENT, Client, Quotas
+from voiceagent.server.calls.journal import ServerJournal
+from voiceagent.server.calls.quotas import CLIENT, Client, ClientQuotas, Quotas
 from voiceagent.server.calls.readiness import Load, Readiness
 from voiceagent.server.calls.waiting_calls import WaitingCalls
 from voiceagent.server.http.auth import KeyGate, resume_token_of
+from voiceagent.server.http.behind_front import BehindFront
 from voiceagent.server.http.connection import AIOHTTP_OPTIONS
 from voiceagent.server.http.offer import read_offer, refuse_encodings
 from voiceagent.server.http.page import serve_page
@@ -54,12 +56,13 @@ class ApplicationPart(Protocol):
         ...
 
     def open(self, app: web.Application) -> AbstractAsyncContextManager[None]:
-        """Opens the part for the time from the start of the server until its calls have ended."""
-        ...
+        """Opens the part for the time from the start of the server until its calls have ended. Nothing, where a part does not
+        say otherwise."""
+        return nullcontext()
 
     def listen(self, app: web.Application) -> AbstractAsyncContextManager[None]:
-        """Accepts calls. It ends before they are hung up. Raises ConfigError."""
-        ...
+        """Accepts calls. It ends before they are hung up. Raises ConfigError. Nothing, where a part does not say otherwise."""
+        return nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +85,18 @@ class Service:
     """The parts that other rooms add."""
     waiting: WaitingCalls | None = None
     """The calls that servers leave for each other. None: a server that stops ends its calls."""
+    journal: ServerJournal | None = None
+    """Keeps the calls of this server for others. None: they end if it is killed."""
     web_folder: Path | None = None
     """The page; the shipped one when None."""
     sockets: SocketLimits = SOCKET_LIMITS
     """The limits of clients over a WebSocket."""
     drain_timeout_s: float = DRAIN_TIMEOUT_S
     hang_up_grace_s: float = HANG_UP_GRACE_S
+    quotas: ClientQuotas | None = None
+    """The quotas that hold over all workers. None: they are counted here."""
+    front: BehindFront | None = None
+    """The front that alone may ask this server. None: clients ask it."""
     about: Callable[[], dict[str, object]] = dict
     """Returns the models that answer, and their limits."""
     show_session: ShowSession = shown_as_asked
@@ -102,6 +111,8 @@ KEYS = web.AppKey("keys", KeyRing)
 DRAINING = web.AppKey("draining", Draining)
 SOCKETS = web.AppKey("sockets", TaskOwner)
 """Owns what closes WebSockets."""
+FRONT = web.AppKey("front", BehindFront)
+"""The way in which a worker takes requests; not there in a server that clients ask."""
 LIMITS = web.AppKey("limits", SocketLimits)
 """Those of clients over a WebSocket."""
 
@@ -112,20 +123,31 @@ def make_app(service: Service) -> web.Application:
     origins = Origins(service.allowed_origins, keys_needed=lambda: keys.is_needed)
     client_secrets = service.metrics.client_secrets = ClientSecrets()
     admission = service.admission.settings
-    quotas = Quotas(admission.per_client, admission.max_calls, keys=keys.count, spent_before=keys.spent_before)
+    quotas = service.quotas or Quotas(admission.per_client, admission.max_calls, keys=keys.count, spent_before=keys.spent_before)
 
     def client_of(owner: tuple[str, str]) -> Client | None:
         return keys.of_owner(owner) if keys.is_needed else Client(owner[0], "owner")
 
-    calls = Calls(service.answer, service.admission, quotas, service.metrics, keys.knows, service.waiting, client_of)
-    gate = KeyGate(keys, client_secrets, origins, service.metrics, calls.resumable_by)
+    calls = Calls(
+        service.answer, service.admission, quotas, service.metrics, keys.knows, service.waiting, client_of, service.journal
+    )
+    slows = service.front is None  # a front counts the refusals of all workers
+    gate = KeyGate(keys, client_secrets, origins, service.metrics, calls.resumable_by, slows=slows)
     app = web.Application(
-        middlewares=[_headers(gate), answer_problems, refuse_encodings, gate.middleware()],
+        middlewares=[
+            *((service.front.middleware(),) if service.front is not None else ()),
+            _headers(gate),
+            answer_problems,
+            refuse_encodings,
+            gate.middleware(),
+        ],
         client_max_size=MAX_BODY_BYTES,
         handler_args=AIOHTTP_OPTIONS,
     )
     app[CORS] = gate.cors
     app[KEYS] = keys
+    if service.front is not None:
+        app[FRONT] = service.front
     app[CALLS] = calls
 
     def key_revoked(owner: tuple[str, str]) -> None:
@@ -138,7 +160,8 @@ def make_app(service: Service) -> web.Application:
         app[READINESS].open()
         late = running(service.waiting.run(), "waiting calls") if service.waiting is not None else nullcontext()
         keyed = running(keys.watch(quotas.spent_s, key_revoked), "keys")
-        async with late, keyed, _all(service.parts, lambda part: part.open(app)):
+        journal = service.journal.running() if service.journal is not None else nullcontext()
+        async with late, keyed, journal, _all(service.parts, lambda part: part.open(app)):
             with LoopMonitor(service.metrics, pressure=service.admission.pressure):  # until here no call can be held up
                 async with _all(service.parts, lambda part: part.listen(app)):
                     yield
@@ -283,7 +306,7 @@ async def _open_socket(request: web.Request) -> web.StreamResponse:
     calls, draining = request.app[CALLS], request.app[DRAINING]
     opened = RealtimeSocket(request, request.app[SOCKETS], request.app[LIMITS])
     if token := resume_token_of(request):
-        await calls.resume(token, opened.make_leg, _after(request), request.app[READINESS].start_call)
+        await calls.resume(token, opened.make_returning_leg, _after(request), request.app[READINESS].start_call)
         await opened.carry()
         return opened.socket
     try:

@@ -15,10 +15,11 @@ from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, Middleware
 
 from voiceagent.addresses import is_loopback
-from voiceagent.server.access.client_secrets import SHAPE, ClientSecrets, IssuedSecret
+from voiceagent.server.access.client_secrets import ClientSecrets, IssuedSecret
 from voiceagent.server.access.key_ring import KEYS_VARIABLE, KeyRing
 from voiceagent.server.access.origins import Origins, host_of
-from voiceagent.server.calls.calls import NOT_RESUMABLE, RESUME_SHAPE
+from voiceagent.server.calls.call_ids import RESUME_SHAPE, SECRET_SHAPE
+from voiceagent.server.calls.calls import NOT_RESUMABLE
 from voiceagent.server.calls.quotas import CLIENT, Client
 from voiceagent.server.http.connection import peer_of
 from voiceagent.server.http.problems import Problem
@@ -33,7 +34,7 @@ _FOR_SECRETS = re.compile(
     r"/v1/realtime(/calls(/[^/]+(/hangup)?)?)?|/whip|/whep(/[^/]+)?|/v1/voiceagent/(ice_servers|about|budgets)"
 )
 """The paths that a client secret opens."""
-_OF_KIND = {"monitor": r"/v1/calls/[^/]+/events|/v1/voiceagent/monitor", "metrics": "/metrics"}
+_OF_KIND = {"monitor": r"/v1/calls/[^/]+/(events|recording)|/v1/voiceagent/monitor", "metrics": "/metrics"}
 """The paths that keys of these kinds open."""
 _ALLOWED_HEADERS = "authorization, content-type, last-event-id, x-openai-agents-sdk"
 
@@ -54,13 +55,16 @@ class KeyGate:
         origins: Origins,
         metrics: Metrics,
         resumable_by: FindCaller | None = None,
+        *,
+        slows: bool = True,
     ) -> None:
+        """`slows` says whether those who guess are made to wait here."""
         self._keys = keys
         self._secrets = secrets
         self._origins = origins
         self._metrics = metrics
         self._resumable_by = resumable_by
-        self._wrong = WrongKeys(metrics)
+        self._wrong = WrongKeys(metrics, slows=slows)
         self._told_of_origin_s = float("-inf")
 
     def middleware(self) -> Middleware:
@@ -86,7 +90,7 @@ class KeyGate:
         if not _is_protected(request):
             return anybody
         token = key_of(request)
-        if SHAPE.fullmatch(token):
+        if SECRET_SHAPE.fullmatch(token):
             return await self._with_secret(request, token)
         if RESUME_SHAPE.fullmatch(token):
             return await self._with_resume_token(request, token)

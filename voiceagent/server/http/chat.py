@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 from aiohttp import web
@@ -17,7 +17,7 @@ from voiceagent.realtime.chat_request import ChatRequest, read_chat_request
 from voiceagent.realtime.client_events import ClientEventError
 from voiceagent.realtime.settings import ClientSettings
 from voiceagent.server.calls.quotas import CLIENT
-from voiceagent.server.http.app import CALLS, CORS, DRAINING, READINESS, is_connected
+from voiceagent.server.http.app import CALLS, CORS, DRAINING, READINESS, ApplicationPart, is_connected
 from voiceagent.server.http.chat_answer import ChatAnswer
 from voiceagent.server.http.chat_memory import ChatMemory, KeepLimits
 from voiceagent.server.http.event_stream import LOOKED_EVERY_S, EventStream, SlowReaderError
@@ -33,13 +33,13 @@ TOO_SLOWLY_READ = Problem(
 _SEEN = re.compile(r"(chatcmpl-[0-9a-f]{24}):([0-9]{1,9})")
 
 
-class ChatPart:
-    """The part of the application that answers in writing. Implements `ApplicationPart`."""
+class ChatPart(ApplicationPart):
+    """The part of the application that answers in writing."""
 
-    def __init__(self, agent: str, limits: KeepLimits = KEPT) -> None:
-        """`agent` is the agent's name, which clients may give as the model."""
+    def __init__(self, agent: Callable[[], str], limits: KeepLimits = KEPT) -> None:
+        """`agent` tells the agent's name as it is now, which clients may give as the model."""
         self._limits = limits
-        self._models = (agent, ClientSettings().model)
+        self._agent = agent
         self._memory = ChatMemory()
         self._kept: dict[str, ChatAnswer] = {}
         self._expiries: dict[str, asyncio.TimerHandle] = {}
@@ -62,10 +62,9 @@ class ChatPart:
         for expiry in self._expiries.values():
             expiry.cancel()
 
-    @asynccontextmanager
-    async def listen(self, app: web.Application) -> AsyncIterator[None]:
-        """See `ApplicationPart`."""
-        yield
+    @property
+    def _models(self) -> tuple[str, ...]:
+        return self._agent(), ClientSettings().model
 
     async def _list(self, _: web.Request) -> web.Response:
         return web.json_response({"object": "list", "data": [_shown(name) for name in dict.fromkeys(self._models)]})

@@ -172,6 +172,14 @@ class HttpConnection(web.RequestHandler):
             if self._rest_bytes > MAX_REST_BYTES:
                 self.let_go("large_rest")
 
+    def divert(self, reader: asyncio.StreamReader) -> None:
+        """From now on give the client's bytes to `reader` as they come: after the head of a request that was upgraded."""
+        self.set_parser(_Bytes(reader))  # type: ignore[arg-type]  # aiohttp calls these two methods of its parser
+
+    async def drained(self) -> None:
+        """Wait until the client takes more bytes. Raises ConnectionError when it has gone."""
+        await self._drain_helper()
+
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
@@ -204,6 +212,22 @@ class HttpConnection(web.RequestHandler):
     def _enter(self, phase: ConnectionPhase) -> None:
         self._phase = phase
         self.since_s = self._clock()
+
+
+@dataclass(frozen=True, slots=True)
+class _Bytes:
+    """Takes the bytes of a client in place of aiohttp's parser of WebSockets."""
+
+    reader: asyncio.StreamReader
+
+    def feed_data(self, data: bytes) -> tuple[bool, bytes]:
+        """Bytes have come."""
+        self.reader.feed_data(data)
+        return False, b""
+
+    def feed_eof(self) -> None:
+        """The client has gone."""
+        self.reader.feed_eof()
 
 
 def peer_of(name: object) -> str:

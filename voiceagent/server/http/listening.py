@@ -10,6 +10,7 @@ import logging
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 from aiohttp import web
 
@@ -37,9 +38,16 @@ class Listening:
     """Accepts connections for an aiohttp server."""
 
     def __init__(
-        self, server: web.Server, connections: Connections, metrics: Metrics, certificate: Certificate | None = None
+        self,
+        server: web.Server,
+        connections: Connections,
+        metrics: Metrics,
+        certificate: Certificate | None = None,
+        *,
+        is_private: bool = False,
     ) -> None:
-        """Without a certificate, connections speak HTTP without TLS."""
+        """Without a certificate, connections speak HTTP without TLS. `is_private`: only a front connects, which has limited the
+        requests of each address."""
         self._server = server
         self._connections = connections
         self._certificate = certificate
@@ -47,7 +55,7 @@ class Listening:
         self._sockets: list[socket.socket] = []
         self._tasks = TaskOwner()
         self._accepted = TokenBucket(ACCEPTED_PER_S, ACCEPTED_AT_ONCE)
-        server.request_handler = _begun(server.request_handler, connections)
+        server.request_handler = _begun(server.request_handler, None if is_private else connections)
 
     async def open(self, host: str, port: int) -> int:
         """Listen; returns the port that was bound. Raises ConfigError for a host or port that cannot be used."""
@@ -63,6 +71,22 @@ class Listening:
         if self._certificate is not None:
             self._tasks.start_alone(self._certificate.watch(), "certificate")
         return int(self._sockets[0].getsockname()[1])
+
+    def open_private(self, path: Path) -> None:
+        """Listen on a UNIX socket, which only this user reaches. A file that is there is replaced. Raises ConfigError."""
+        found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._sockets = [found]
+        try:
+            path.unlink(missing_ok=True)
+            found.setblocking(False)
+            found.bind(str(path))
+            path.chmod(0o600)
+            found.listen(QUEUE)
+        except OSError as error:
+            found.close()
+            raise ConfigError(f"the server cannot listen on {path} ({error.strerror})") from error
+        self._tasks.start_alone(self._accept(found), "accept")
+        self._tasks.start_alone(self._connections.watch(), "connections")
 
     async def close(self) -> None:
         """Accept no more."""
@@ -114,14 +138,16 @@ class Listening:
 
 
 def _begun(
-    handle: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], connections: Connections
+    handle: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], connections: Connections | None
 ) -> Callable[..., Awaitable[web.StreamResponse]]:
-    """The handler of all requests. It informs the connection that a request has come, and delays clients that ask too fast."""
+    """The handler of all requests. It informs the connection that a request has come, and delays clients that ask too fast, which
+    `connections` tells."""
 
     async def begin(request: web.BaseRequest) -> web.StreamResponse:
         if isinstance(request.protocol, HttpConnection):
             request.protocol.request_begins(request.content)
-            wait_s = connections.wait_s(request.protocol.peer, asyncio.get_running_loop().time())
+            now_s, peer = asyncio.get_running_loop().time(), request.protocol.peer
+            wait_s = connections.wait_s(peer, now_s) if connections is not None else 0.0
             if wait_s is None:
                 return _last(TOO_MANY)
             if wait_s > 0:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
-from aiohttp import WSCloseCode, WSMsgType, web
+from aiohttp import WSCloseCode, WSMessage, WSMsgType, web
 
 from voiceagent.media.outgoing_events import READER, ReaderLimits
 from voiceagent.media.websocket.sideband import WebSocketSideband
@@ -39,6 +39,8 @@ class SocketLimits:
 
     ping_s: float = 30.0
     """A client that has sent nothing for so long is asked for a sign of life. It is lost if none comes in half that time."""
+    answer_s: float = 5.0
+    """The longest wait for a sign of life of a client that takes a call up again."""
     reader: ReaderLimits = READER
 
 
@@ -70,12 +72,15 @@ class RealtimeSocket:
             timeout=CLOSE_S,
             heartbeat=limits.ping_s,
             compress=False,
+            autoping=False,
             max_msg_size=2 * MAX_AUDIO_EVENT_CHARACTERS,
             protocols=(SUBPROTOCOL,),
         )
         self._request = request
         self._tasks = tasks
         self._reader = limits.reader
+        self._answer_s = limits.answer_s
+        self._answered = asyncio.Event()
         self.leg: WebSocketLeg | None = None
 
     @property
@@ -96,19 +101,47 @@ class RealtimeSocket:
         self.leg = WebSocketLeg(self, appended_audio, extras=self._has_extras, limits=self._reader)
         return self.leg
 
+    async def make_returning_leg(self) -> WebSocketLeg:
+        """Take the WebSocket of a client that takes its call up again, and make a leg of it. It is connected once the client has
+        answered: one that gave up meanwhile, or that the network lost, must not use up the token."""
+        await self.socket.prepare(self._request)
+        self.leg = WebSocketLeg(self, appended_audio, extras=self._has_extras, limits=self._reader, proof=self._await_answer)
+        return self.leg
+
+    async def _await_answer(self) -> bool:
+        try:
+            async with asyncio.timeout(self._answer_s):
+                await self.socket.ping()
+                await self._answered.wait()
+        except (TimeoutError, ConnectionError):
+            return False
+        return True
+
+    async def _receive(self) -> WSMessage:
+        """The next message that is no ping and no answer to one."""
+        while True:
+            message = await self.socket.receive()
+            if message.type is WSMsgType.PING:
+                await self.socket.pong(message.data)
+            elif message.type is WSMsgType.PONG:
+                self._answered.set()
+            else:
+                return message
+
     async def carry(self) -> None:
         """Hand on what comes to the leg, until the WebSocket is closed."""
         leg, is_closed = self.leg, False
         if leg is None:
             return
         try:
-            while (message := await self.socket.receive()).type is WSMsgType.TEXT:
+            while (message := await self._receive()).type is WSMsgType.TEXT:
                 await leg.receive(message.data)
             if message.type is WSMsgType.BINARY:
                 await self.close(WSCloseCode.UNSUPPORTED_DATA, "send events as text")
             is_closed = message.type is WSMsgType.BINARY or (message.type is WSMsgType.CLOSE and message.data in ORDERLY)
         finally:
             leg.gone(is_closed=is_closed)
+            self._answered.set()
 
     async def attend(self, call: JoinableCall) -> bool:
         """Be a sideband of a running call, until the WebSocket is closed or the call ends. Returns False if the client did not
@@ -124,7 +157,7 @@ class RealtimeSocket:
 
     async def _listen(self, sideband: WebSocketSideband) -> None:
         try:
-            while (message := await self.socket.receive()).type is WSMsgType.TEXT and sideband.is_open:
+            while (message := await self._receive()).type is WSMsgType.TEXT and sideband.is_open:
                 sideband.receive(message.data)
         finally:
             sideband.gone()

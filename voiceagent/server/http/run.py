@@ -14,9 +14,11 @@ from types import FrameType
 from aiohttp import web
 
 from voiceagent.call import memory
-from voiceagent.server.http.app import CALLS, DRAINING, KEYS, READINESS
+from voiceagent.server.http.app import CALLS, DRAINING, FRONT, KEYS, READINESS
+from voiceagent.server.http.behind_front import BehindFront
 from voiceagent.server.http.connections import MAX_CONNECTIONS, Connections
 from voiceagent.server.http.listening import Listening
+from voiceagent.server.http.service_manager import tell_service_manager
 from voiceagent.server.http.tls import Certificate
 from voiceagent.task_owner import TaskOwner
 
@@ -47,7 +49,9 @@ async def serve(
     """Serve until `stop` is set, SIGINT or SIGTERM comes, or the server has drained. `on_bound` is called with the URL when
     requests are answered, `on_ready` when calls are. Port 0 takes any free port. Raises ConfigError for a host or port that
     cannot be used, and what loading the engines raised."""
-    app[KEYS].check_exposure(host)
+    front = app.get(FRONT)
+    if front is None:
+        app[KEYS].check_exposure(host)
     stop = stop or asyncio.Event()
     runner = web.AppRunner(app, access_log=None, handler_cancellation=False, shutdown_timeout=ANSWER_GRACE_S)
     late = threading.Timer(EXIT_WITHIN_S, _exit_late)
@@ -59,16 +63,24 @@ async def serve(
         await runner.setup()
         assert runner.server is not None
         metrics = app[CALLS].metrics
-        listening = Listening(runner.server, Connections(metrics, max_connections), metrics, certificate)
+        connections = Connections(metrics, max_connections)
+        listening = Listening(runner.server, connections, metrics, certificate, is_private=front is not None)
         _watch_signals(stop, signals, app)
         try:
-            bound = await listening.open(host, port)
-            url = f"{'http' if certificate is None else 'https'}://{f'[{host}]' if ':' in host else host}:{bound}"
+            url = await _open(listening, host, port, front, has_tls=certificate is not None)
             on_bound(url)
-            await _until_stopped(app, stop, lambda: on_ready(url))
+
+            def ready() -> None:
+                if front is None:
+                    tell_service_manager("READY=1", f"STATUS=answers at {url}")
+                on_ready(url)
+
+            await _until_stopped(app, stop, ready)
         finally:
             stopped_by_caller = not signals and not app[DRAINING].reason
             late.start()
+            if front is None:
+                tell_service_manager("STOPPING=1")
             await listening.close()
     finally:
         try:
@@ -78,6 +90,15 @@ async def serve(
                 late.cancel()
         for number in (*STOP, DRAIN):
             asyncio.get_running_loop().remove_signal_handler(number)
+
+
+async def _open(listening: Listening, host: str, port: int, front: BehindFront | None, *, has_tls: bool) -> str:
+    """Listen; returns the address. Raises ConfigError."""
+    if front is not None and (path := front.socket) is not None:
+        listening.open_private(path)
+        return front.address
+    bound = await listening.open(host, port)
+    return f"{'https' if has_tls else 'http'}://{f'[{host}]' if ':' in host else host}:{bound}"
 
 
 def _start_threads() -> None:

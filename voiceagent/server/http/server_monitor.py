@@ -20,7 +20,7 @@ from voiceagent.latency.budgets import StageComparison, StageLimits, percentile
 from voiceagent.latency.spans import LegKind, Stage
 from voiceagent.server.calls.monitors import CallFeeds, CallStatus
 from voiceagent.server.calls.quotas import CLIENT, Client
-from voiceagent.server.http.app import CALLS, DRAINING, READINESS
+from voiceagent.server.http.app import CALLS, DRAINING, READINESS, ApplicationPart
 from voiceagent.server.http.event_stream import SlowReaderError, StreamClosedError, stream_for_key
 from voiceagent.server.http.problems import Problem
 from voiceagent.server.monitoring.active_alerts import ActiveAlerts
@@ -46,7 +46,8 @@ RETRY_AFTER_S = 5
 class Monitored:
     """The parts of a server that are shown."""
 
-    agent: str
+    agent: Callable[[], str]
+    """Tells the agent's name as it is now."""
     profile: str
     limits_of: Callable[[LegKind], Mapping[Stage, StageLimits]]
     feeds: CallFeeds
@@ -55,8 +56,8 @@ class Monitored:
     """None: no calls are kept."""
 
 
-class ServerMonitorPart:
-    """The part of the application that shows the server to its operator. Implements `ApplicationPart`."""
+class ServerMonitorPart(ApplicationPart):
+    """The part of the application that shows the server to its operator."""
 
     def __init__(self, monitored: Monitored) -> None:
         self._monitored = monitored
@@ -79,11 +80,6 @@ class ServerMonitorPart:
         """See `ApplicationPart`."""
         async with running(self._alerts.watch(), "alerts"):
             yield
-
-    @asynccontextmanager
-    async def listen(self, app: web.Application) -> AsyncIterator[None]:
-        """See `ApplicationPart`."""
-        yield
 
     async def _stop(self, _: web.Application) -> None:
         self._stopping.set()
@@ -144,7 +140,7 @@ class ServerMonitorPart:
         of, metrics = self._monitored, self._monitored.metrics
         return {
             "at": round(time.time(), 3),
-            "agent": of.agent,
+            "agent": of.agent(),
             "profile": of.profile,
             "version": __version__,
             "reason": app[DRAINING].reason or app[READINESS].reason or metrics.health.reason,

@@ -70,8 +70,10 @@ LOG_EVERY_S = 10.0
 class WrongKeys:
     """Counts them, and makes their senders wait."""
 
-    def __init__(self, metrics: Metrics) -> None:
+    def __init__(self, metrics: Metrics, *, slows: bool = True) -> None:
+        """Without `slows` they are only counted and logged."""
         self._metrics = metrics
+        self._slows = slows
         self._slowing = Slowing()
         self._logged_s = float("-inf")
 
@@ -82,4 +84,4 @@ class WrongKeys:
         if now_s - self._logged_s >= LOG_EVERY_S:
             self._logged_s = now_s
             log.warning("a wrong key from %s (%d wrong keys so far)", address, self._metrics.wrong_keys)
-        return await self._slowing.refused(address)
+        return not self._slows or await self._slowing.refused(address)

@@ -17,9 +17,10 @@ from voiceagent.media.playout import Playout
 from voiceagent.media.webrtc.listener_peer import ListenerPeer
 from voiceagent.media.webrtc.ports import NoPortError
 from voiceagent.server.calls.admission import RETRY_AFTER_S
+from voiceagent.server.calls.call_ids import marked
 from voiceagent.server.calls.calls import NO_PORT
 from voiceagent.server.calls.quotas import CLIENT, Client
-from voiceagent.server.http.app import CALLS, DRAINING
+from voiceagent.server.http.app import CALLS, DRAINING, ApplicationPart
 from voiceagent.server.http.offer import read_offer
 from voiceagent.server.http.problems import Problem
 from voiceagent.task_owner import TaskOwner, running
@@ -36,8 +37,8 @@ class _Listening:
     client: Client
 
 
-class WhepPart:
-    """Implements `ApplicationPart`."""
+class WhepPart(ApplicationPart):
+    """The part of the application that lets players listen to calls."""
 
     def __init__(self, answer: AnswerListener) -> None:
         self._answer = answer
@@ -59,11 +60,6 @@ class WhepPart:
         finally:
             await self._tasks.close()
 
-    @asynccontextmanager
-    async def listen(self, app: web.Application) -> AsyncIterator[None]:
-        """See `ApplicationPart`."""
-        yield
-
     async def _begin(self, request: web.Request) -> web.Response:
         calls, client = request.app[CALLS], request[CLIENT]
         with request.app[DRAINING].offer():
@@ -77,7 +73,7 @@ class WhepPart:
             except BaseException:
                 self._left(call)
                 raise
-        listener_id = f"whep_{secrets.token_hex(12)}"
+        listener_id = f"whep_{marked(secrets.token_hex(12))}"
         self._by_id[listener_id] = _Listening(peer, client)
         self._tasks.start_alone(self._carry(listener_id, peer, call), "listener")
         headers = {"Location": f"/whep/{listener_id}", hdrs.CONTENT_TYPE: "application/sdp"}
