@@ -43,21 +43,32 @@ class Carried:
     """The calls that one machine carries within the budget."""
 
     calls: int
-    """0: not one."""
+    """On all of its workers, spread evenly; 0: not one a worker."""
     at_most: Simulated
     """With so many calls."""
     binds: str
     """The reason why it is not one more."""
+    workers: int = 1
+
+    @property
+    def places(self) -> int:
+        """The calls of a worker."""
+        return self.calls // self.workers
 
 
-def carried(load: Workload, limits: StageLimits, cores: int, seed: int) -> Carried:
-    """Searches for the most calls at a time."""
+def carried(load: Workload, limits: StageLimits, cores: int, seed: int, workers: int = 1) -> Carried:
+    """Searches for the most calls at a time, on so many workers that share the cores. Each worker has an event loop and models of
+    its own."""
     loop_most = math.floor(LOOP_SHARE / load.loop) if load.loop > 0 else MOST
     most = min(MOST, loop_most)
     tried: dict[int, Simulated] = {}
 
+    def of(calls: int) -> Simulated:
+        beside = (workers - 1) * calls * load.cores_a_call
+        return _simulated(load, Arrivals(calls, steady=True), cores=cores, seed=seed, beside=beside)
+
     def fits(calls: int) -> bool:
-        found = tried[calls] = _simulated(load, Arrivals(calls, steady=True), cores=cores, seed=seed)
+        found = tried[calls] = of(calls)
         return found.percentile_ms(50) <= limits.p50_ms and found.percentile_ms(95) <= limits.p95_ms
 
     low, high = 0, 1
@@ -67,12 +78,12 @@ def carried(load: Workload, limits: StageLimits, cores: int, seed: int) -> Carri
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
-    at_most = tried[low] if low else _simulated(load, Arrivals(1, steady=True), cores=cores, seed=seed)
+    at_most = tried[low] if low else of(1)
     if low == most:
-        return Carried(low, at_most, "event loop" if low == loop_most else "no more were simulated")
+        return Carried(low * workers, at_most, "event loop" if low == loop_most else "no more were simulated", workers)
     over = tried[low + 1]
     name = "p50" if over.percentile_ms(50) > limits.p50_ms else "p95"
-    return Carried(low, at_most, f"{name} of voice to voice")
+    return Carried(low * workers, at_most, f"{name} of voice to voice", workers)
 
 
 def places_for(calls: float, refused: float = REFUSED_SHARE) -> int:
@@ -101,13 +112,15 @@ def places_of(arrivals_s: Sequence[float], call_s: float, seed: int) -> tuple[fl
 def machines_for(
     load: Workload, one: Carried, calls: float, places: int, *, cores: int, call_s: float, price: float | None, seed: int
 ) -> FleetRow:
-    """The machines for so many calls. One machine gets random arrivals; the calls of several are spread evenly, so one with its
-    share of them is simulated."""
+    """The machines for so many calls. One machine of one worker gets random arrivals; the calls of several are spread evenly, so
+    one with its share of them is simulated."""
     machines = max(1, math.ceil(places / max(1, one.calls)))
-    if machines == 1:
+    share = calls / machines / one.workers
+    beside = share * (one.workers - 1) * load.cores_a_call
+    if machines * one.workers == 1:
         arrivals = Arrivals(calls, call_s=call_s, places=max(1, one.calls))
     else:
-        arrivals = Arrivals(math.ceil(calls / machines), steady=True)
-    found = _simulated(load, arrivals, cores=cores, seed=seed)
+        arrivals = Arrivals(math.ceil(share), steady=True)
+    found = _simulated(load, arrivals, cores=cores, seed=seed, beside=beside)
     p50_ms, p95_ms, p99_ms = (round(found.percentile_ms(percent), 1) for percent in (50, 95, 99))
     return FleetRow(calls, places, machines, p50_ms, p95_ms, p99_ms, None if price is None else round(price * machines, 4))

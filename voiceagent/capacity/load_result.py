@@ -57,6 +57,8 @@ class ServerUse(msgspec.Struct, frozen=True):
     """Items that a full queue dropped, by queue."""
     shares: dict[str, float]
     """The used share of each resource; 1 is all of it."""
+    workers: int = 1
+    """Workers of the server."""
 
 
 class LoadStep(msgspec.Struct, frozen=True):

@@ -69,6 +69,23 @@ class Workload:
     """The same of all else but the local parts' jobs; the callers' own, if they ran on the same machine and are to count."""
     cores: int
 
+    @property
+    def cycle_s(self) -> float:
+        """The mean time from one turn of a call to its next."""
+        return float(np.mean([turn.spoke_s + turn.wait_s + turn.answered_s for turn in self.turns])) + self.pause_s
+
+    @property
+    def cores_a_call(self) -> float:
+        """Processor seconds a call-second of all that a call costs."""
+        computing = dict(self.computing)
+        jobs_s = [
+            sum(took_s for _, took_s in turn.partials) * computing.get("stt", 0.0)
+            + sum(took_s * computing.get(part, 0.0) for part, took_s in turn.chain)
+            for turn in self.turns
+        ]
+        rest_s = sum(seconds for _, seconds in self.rest_s)
+        return self.loop + self.other + (float(np.mean(jobs_s)) + rest_s) / self.cycle_s
+
 
 def workload(result: LoadResult, *, with_callers: bool = False) -> Workload:
     """Made of the step with the fewest calls. Raises ConfigError when it has too few turns."""
@@ -250,16 +267,19 @@ class _Machine:
             job.done(self.now_s)
 
 
-def simulate(load: Workload, arrivals: Arrivals, *, cores: int = 0, turns: int = 2000, seed: int = 0) -> Simulated:
-    """About so many turns of a machine, after `WARM_S`."""
+def simulate(
+    load: Workload, arrivals: Arrivals, *, cores: int = 0, turns: int = 2000, seed: int = 0, beside: float = 0.0
+) -> Simulated:
+    """About so many turns of a machine, after `WARM_S`. `beside` is the cores that other workers of the machine use on average;
+    their busy threads are Poisson around it."""
     dice, computing = random.Random(seed), dict(load.computing)
     machine, found = _Machine(cores or load.cores, computing), Simulated()
-    cycle_s = float(np.mean([turn.spoke_s + turn.wait_s + turn.answered_s for turn in load.turns])) + load.pause_s
+    cycle_s = load.cycle_s
     end_s = WARM_S + max(60.0, turns * cycle_s / max(arrivals.calls, 0.01))
 
     def changed(by: int) -> None:
         machine.calls += by
-        machine.set_load(machine.calls * (load.loop + load.other))
+        machine.set_load(machine.calls * (load.loop + load.other) + beside)
 
     def loop_delay_s() -> float:
         use = min(FULL, machine.calls * load.loop / machine.rate_of(1))

@@ -16,7 +16,8 @@ from voiceagent.errors import ConfigError
 
 DEFAULT_CALLS = (10, 100, 1000, 10_000, 100_000)
 MOST_CALLS = 1_000_000
-MAX_ARRIVALS = 1_000_000
+MAX_LINES = 1_000_000
+ARRIVAL = "second at which a call comes"
 
 
 def plan_fleet(
@@ -25,6 +26,7 @@ def plan_fleet(
     arrivals: Path | None,
     *,
     cores: int | None,
+    workers: int,
     call_s: float,
     price: float | None,
     with_callers: bool,
@@ -34,11 +36,11 @@ def plan_fleet(
     """Simulate, and print the machines. Returns the exit code. Raises ConfigError."""
     load = workload(result, with_callers=with_callers)
     machine_cores = cores or load.cores
-    one = carried(load, result.limits, machine_cores, seed)
+    one = carried(load, result.limits, machine_cores, seed, workers)
     if arrivals is None:
         wanted = [(float(number), places_for(number)) for number in calls]
     else:
-        wanted = [places_of(read_arrivals(arrivals), call_s, seed)]
+        wanted = [places_of(read_seconds(arrivals, ARRIVAL), call_s, seed)]
     rows = [
         machines_for(load, one, number, places, cores=machine_cores, call_s=call_s, price=price, seed=seed)
         for number, places in wanted
@@ -51,8 +53,8 @@ def plan_fleet(
     return 0 if one.calls else 1
 
 
-def read_arrivals(path: Path) -> list[float]:
-    """The seconds in a file, one a line. Raises ConfigError."""
+def read_seconds(path: Path, told: str, least: int = 2) -> list[float]:
+    """The seconds in a file, one a line; `told` is what they are, for its mistakes. Raises ConfigError."""
     try:
         with path.open(encoding="utf-8") as file:
             lines = [(number, line.strip()) for number, line in enumerate(file, start=1)]
@@ -61,24 +63,30 @@ def read_arrivals(path: Path) -> list[float]:
     found = []
     for number, line in lines:
         try:
-            at_s = float(line or "nan")
+            value_s = float(line or "nan")
         except ValueError:
-            at_s = float("nan")
-        if line and not 0 <= at_s <= 1e9:
-            raise ConfigError(f"{path}:{number}: {line[:40]!r} is no second at which a call comes; expected a number from 0 on")
+            value_s = float("nan")
+        if line and not 0 <= value_s <= 1e9:
+            raise ConfigError(f"{path}:{number}: {line[:40]!r} is no {told}; expected a number from 0 on")
         if line:
-            found.append(at_s)
-    if not 2 <= len(found) <= MAX_ARRIVALS:
-        raise ConfigError(f"{path}: has {len(found)} calls; expected 2 to {MAX_ARRIVALS}, a second a line")
+            found.append(value_s)
+    if not least <= len(found) <= MAX_LINES:
+        raise ConfigError(f"{path}: has {len(found)} calls; expected {least} to {MAX_LINES}, a second a line")
     return found
+
+
+def on_workers(workers: int) -> str:
+    """Told only where there are several."""
+    return f" and {workers} workers" if workers > 1 else ""
 
 
 def _print(result: LoadResult, one: Carried, rows: list[FleetRow], cores: int) -> None:
     limits = result.limits
+    machine = f"one machine of {cores} cores{on_workers(one.workers)}"
+    simulated = f"simulated {one.at_most.percentile_ms(50):.0f}, {one.at_most.percentile_ms(95):.0f}"
     click.echo(
-        f"{result.profile}: one machine of {cores} cores carries {one.calls} calls within {limits.p50_ms:.0f} ms p50 and "
-        f"{limits.p95_ms:.0f} ms p95 (simulated {one.at_most.percentile_ms(50):.0f}, {one.at_most.percentile_ms(95):.0f}); "
-        f"{one.binds} binds"
+        f"{result.profile}: {machine} carries {one.calls} calls within {limits.p50_ms:.0f} ms p50 and {limits.p95_ms:.0f} ms p95 "
+        f"({simulated}); {one.binds} binds"
     )
     right = ("calls", "places", "machines", "p50", "p95", "p99", "an hour")
     table = plain_table("", *right, right=right)
@@ -100,6 +108,7 @@ def _as_data(result: LoadResult, one: Carried, rows: list[FleetRow], cores: int)
         "profile": result.profile,
         "limits_ms": result.limits_ms,
         "cores": cores,
+        "workers": one.workers,
         "calls_a_machine": one.calls,
         "binds": one.binds,
         "voice_to_voice_ms": {f"p{percent}": one.at_most.percentile_ms(percent) for percent in (50, 95, 99)},

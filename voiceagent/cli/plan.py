@@ -4,7 +4,6 @@ for any number of calls."""
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 from pathlib import Path
 
@@ -25,8 +24,11 @@ from voiceagent.capacity.plan import (
 from voiceagent.capacity.plan import plan as make_plan
 from voiceagent.capacity.shape import WEIGHT_BITS, FoundModel, find_model, known_models
 from voiceagent.cli.fleet import DEFAULT_CALLS, MOST_CALLS, plan_fleet
+from voiceagent.cli.fleet_simulation import MOST_TOTAL, FleetOptions, Machines, MachinesType, simulate_fleets
 from voiceagent.cli.load import Numbers
+from voiceagent.cli.output import json_option, print_json
 from voiceagent.cli.tables import plain_table, show
+from voiceagent.gateway.messages import STATUS_EVERY_S
 from voiceagent.latency.budgets import load_budgets
 from voiceagent.models.registry import Profile, registry
 from voiceagent.models.registry import profile as find_profile
@@ -35,6 +37,7 @@ from voiceagent.settings.agent import models_cache_dir
 
 KV_DTYPES = ("auto", "fp32", "bf16", "fp16", "fp8")
 POSITIVE = click.FloatRange(min=0, min_open=True, max=1e6)
+SECONDS = click.FloatRange(0, 86_400)
 
 
 @click.command(
@@ -46,6 +49,8 @@ Examples:
   voiceagent plan --measured load.json                          what `bench load --format json` measured
   voiceagent plan --measured load.json --calls 500 --cores 16 --price 0.40
   voiceagent plan --measured load.json --arrivals monday.txt    a line a call: its second
+  voiceagent plan --measured load.json --machines fewest --calls 1000 --price 0.40 --deaths 2
+  voiceagent plan --measured load.json --machines auto --idle-places 10,50 --traffic day --total 100000
 
 Models: {", ".join(known_models())};
 or a folder with a config.json in Hugging Face format.
@@ -54,7 +59,8 @@ GPUs: {", ".join(accelerators())}.
 
 What weights and tokens take is exact; how fast they are read is an estimate, from data sheets and from what calls do on
 average: measure before you rely on it. --measured simulates one machine as a network of queues instead, from the turns of a
-load test. Exit code 1 when not even one call fits."""
+load test. --machines simulates every call on a fleet, by default 100,000 of them. Exit code 1 when not even one call fits, or no
+fleet holds the budget."""
 )
 @click.option("--measured", type=click.Path(path_type=Path), help="Simulate from this result of `bench load --format json`.")
 @click.option("--calls", type=Numbers(MOST_CALLS), help="With --measured: calls at a time. Default: 10 to 100,000.")
@@ -63,6 +69,38 @@ load test. Exit code 1 when not even one call fits."""
 @click.option("--price", type=POSITIVE, help="With --measured: what a machine costs an hour.")
 @click.option("--with-callers", is_flag=True, help="With --measured: the callers' work counts, too, if it ran there.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="With --measured: of the simulation.")
+@click.option("--workers", default=1, show_default=True, type=click.IntRange(1, 256), help="With --measured: of a machine.")
+@click.option("--machines", type=MachinesType(), help="With --measured: simulate all calls on so many machines, or find them.")
+@click.option("--places", type=click.IntRange(1, 100_000), help="With --machines: of a worker. Default: as the budget allows.")
+@click.option(
+    "--traffic",
+    default="steady",
+    show_default=True,
+    type=click.Choice(["steady", "day", "burst"]),
+    help="With --machines: how calls come; --calls are those of a day's peak.",
+)
+@click.option("--total", type=click.IntRange(100, MOST_TOTAL), help="With --machines: the calls that come. Default: 100,000.")
+@click.option(
+    "--burst-times", default=5.0, show_default=True, type=click.FloatRange(1, 1000), help="Of a burst: its calls, times."
+)
+@click.option("--burst-s", default=60.0, show_default=True, type=click.FloatRange(1, 86_400), help="Of a burst: how long.")
+@click.option("--lengths", type=click.Path(path_type=Path), help="With --machines: seconds that calls last, one a line.")
+@click.option(
+    "--refused", default=0.01, show_default=True, type=click.FloatRange(0, 1), help="With --machines: the share that may be."
+)
+@click.option("--gateways", default=1, show_default=True, type=click.IntRange(1, 64), help="With --machines: that place calls.")
+@click.option(
+    "--status-s",
+    default=STATUS_EVERY_S,
+    show_default=True,
+    type=click.FloatRange(0.01, 600),
+    help="With --machines: age of a status.",
+)
+@click.option("--worker-start-s", default=15.0, show_default=True, type=SECONDS, help="With --machines: until it takes calls.")
+@click.option("--machine-start-s", default=120.0, show_default=True, type=SECONDS, help="With --machines: before its workers.")
+@click.option("--idle-places", default="2", show_default=True, type=Numbers(1_000_000), help="With --machines auto: kept free.")
+@click.option("--deaths", default=0, show_default=True, type=click.IntRange(0, 1000), help="With --machines: of machines.")
+@click.option("--resume-s", default=3.0, show_default=True, type=SECONDS, help="With --machines: until a call goes on elsewhere.")
 @click.option("--model", default="", help="A well-known model, one of the registry, or a folder with a config.json.")
 @click.option("--gpu", default="", help="A GPU of the table; the next three options override its figures.")
 @click.option("--memory-gb", type=POSITIVE, help="Its memory, in 10⁹ bytes.")
@@ -84,7 +122,7 @@ load test. Exit code 1 when not even one call fits."""
 @click.option("--turn-s", default=12.0, show_default=True, type=POSITIVE, help="A call has a turn so often.")
 @click.option("--new-tokens", default=150, show_default=True, type=click.IntRange(1, 1_000_000), help="A turn's uncached prompt.")
 @click.option("--reply-tokens", default=60, show_default=True, type=click.IntRange(1, 100_000), help="A turn's answer.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def plan(
     measured: Path | None,
     calls: tuple[int, ...] | None,
@@ -93,6 +131,22 @@ def plan(
     price: float | None,
     with_callers: bool,
     seed: int,
+    workers: int,
+    machines: Machines | None,
+    places: int | None,
+    traffic: str,
+    total: int | None,
+    burst_times: float,
+    burst_s: float,
+    lengths: Path | None,
+    refused: float,
+    gateways: int,
+    status_s: float,
+    worker_start_s: float,
+    machine_start_s: float,
+    idle_places: tuple[int, ...],
+    deaths: int,
+    resume_s: float,
     model: str,
     gpu: str,
     memory_gb: float | None,
@@ -118,12 +172,32 @@ def plan(
     machines for any number of calls."""
     if bool(model) is (measured is not None):
         raise click.UsageError("give --model, or --measured with the result of `voiceagent bench load --format json`")
+    if machines is not None and measured is None:
+        raise click.UsageError("--machines needs --measured with the result of `voiceagent bench load --format json`")
+    if measured is not None and machines is not None:
+        options = FleetOptions(
+            *(machines, workers, places, traffic, total, burst_times, burst_s, lengths, refused),
+            *(gateways, status_s, worker_start_s, machine_start_s, idle_places, deaths, resume_s),
+        )
+        return simulate_fleets(
+            read_load(measured),
+            calls,
+            arrivals,
+            options,
+            cores=cores,
+            call_s=call_s,
+            price=price,
+            with_callers=with_callers,
+            seed=seed,
+            as_json=as_json,
+        )
     if measured is not None:
         return plan_fleet(
             read_load(measured),
             calls or DEFAULT_CALLS,
             arrivals,
             cores=cores,
+            workers=workers,
             call_s=call_s,
             price=price,
             with_callers=with_callers,
@@ -140,7 +214,7 @@ def plan(
     speech = _speech_cost(chosen, stt_rtf, tts_rtf)
     made = make_plan(found.shape, machine, behaviour, budget, speech, kv_dtype=kv_dtype, file_bytes=found.file_bytes)
     if as_json:
-        click.echo(json.dumps(_as_data(made, found, machine, behaviour, profile), indent=2, ensure_ascii=False))
+        print_json(_as_data(made, found, machine, behaviour, profile))
     else:
         _print(made, found, card, gpus, behaviour)
     return 0 if made.binding.calls else 1
