@@ -222,8 +222,8 @@ async def test_a_final_that_is_refused_anyway_is_not_decoded_again() -> None:
     doubting = create(resolve(profile("embedded").stt.model), {"doubt_below": 0.0})
     try:
         heard = Hypothesis((RecognisedWord("Okay.", 0.0, 0.2, 0.3),), 0.8, -1.2, 1.0)
-        assert not doubting._doubted(heard, 1.0)
-        assert doubting._doubted(replace(heard, mean_log_probability=-0.3), 1.0)
+        assert not doubting.doubts(heard, 1.0)
+        assert doubting.doubts(replace(heard, mean_log_probability=-0.3), 1.0)
     finally:
         await doubting.close()
 

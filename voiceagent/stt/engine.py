@@ -46,8 +46,14 @@ class StreamOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Beyond these limits a decode is rejected."""
 
 
+DROPPED = "dropped"
+
+
 class DecodeDropped(EngineError):
     """A partial decode was skipped because newer ones took its place; this is no error."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, DROPPED)
 
 
 class SttEngine(Protocol):
@@ -101,4 +107,29 @@ class KnowsVocabulary(Protocol):
 
     def knowing(self, vocabulary: Vocabulary) -> SttEngine:
         """This recogniser, for calls in which these words may be said."""
+        ...
+
+
+@runtime_checkable
+class DoubtsFinals(Protocol):
+    """An optional ability of a recogniser: the second decode of a final in doubt can be asked for by itself. A server needs it
+    for callers elsewhere, who know only later whether a final is wanted."""
+
+    async def decode_once(
+        self,
+        audio: NDArray[np.float32],
+        *,
+        prompt: str = "",
+        word_times: bool = False,
+        final: bool = False,
+        language: str = "",
+        urgent: bool = False,
+        thorough: bool = False,
+    ) -> Hypothesis:
+        """`SttEngine.transcribe` without a second decode, or, where it is `thorough`, the second decode itself. Raises
+        EngineError, and DecodeDropped for a second decode while others wait."""
+        ...
+
+    def doubts(self, heard: Hypothesis, duration_s: float) -> bool:
+        """True if a second decode of a final may help. `duration_s` is the length of its audio."""
         ...

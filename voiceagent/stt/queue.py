@@ -72,7 +72,8 @@ class DecodeQueue(Generic[W, R]):
                 raise EngineError("the speech recogniser is closed")
             self._forget_cancelled()
             if final and len(self._finals) >= MAX_FINALS:
-                raise EngineError(f"the speech recogniser is overloaded: {MAX_FINALS} decodes wait; lower the number of calls")
+                problem = f"the speech recogniser is overloaded: {MAX_FINALS} decodes wait; lower the number of calls"
+                raise EngineError(problem, "overloaded")
             if not final and len(self._partials) >= MAX_PARTIALS:
                 self._drop(self._partials.popleft().future)
             (self._finals if final else self._partials).append(work)

@@ -194,6 +194,7 @@ class Vocabulary:
 
     def __init__(self, words: Sequence[VocabularyWord], automatic: Sequence[str] = ()) -> None:
         """`automatic` are words that nobody named by hand: their spelling is not held against what was heard."""
+        self.named, self.automatic = tuple(words), tuple(automatic)
         self.words = tuple(dict.fromkeys((*(each.word for each in words), *automatic)))
         self._written = {plain(form): each.word for each in words for form in (each.word, *each.heard)}
         self._longest = max((len(form.split()) for each in words for form in (each.word, *each.heard)), default=0) + 1

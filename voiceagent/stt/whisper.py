@@ -8,9 +8,8 @@ import asyncio
 import copy
 import logging
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import msgspec
 import numpy as np
@@ -20,7 +19,7 @@ from typing_extensions import override
 from voiceagent.audio.format import HEARD_HZ
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.settings_file import options_of
-from voiceagent.stt.engine import StreamOptions, SttEngine
+from voiceagent.stt.engine import DecodeDropped, StreamOptions, SttEngine
 from voiceagent.stt.gates import rejection
 from voiceagent.stt.hypothesis import DecodeWindow, Hypothesis
 from voiceagent.stt.queue import DecodeQueue
@@ -85,6 +84,15 @@ class WhisperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Padding of that second decode; it is filled with 0."""
     doubt_beam_size: int = 3
     stream: StreamOptions = StreamOptions()
+
+
+class _Known(TypedDict):
+    """Arguments of both decodes of a final."""
+
+    prompt: str
+    word_times: bool
+    final: bool
+    language: str
 
 
 class WhisperEngine(SttEngine):
@@ -155,23 +163,46 @@ class WhisperEngine(SttEngine):
         urgent: bool = False,
         wanted: asyncio.Event | None = None,
     ) -> Hypothesis:
-        duration_s = len(audio) / HEARD_HZ
-        if duration_s > self.max_audio_s:
-            raise EngineError(f"{duration_s:.1f} s of audio for one decode: at most {self.max_audio_s:g} s")
-        detect = final and self.options.language == AUTO
-        known = prompt if self.options.use_prompt else ""
-        window = DecodeWindow(
-            audio, known, word_times, language=language, detect=detect, expected=self._expected, vocabulary=self._vocabulary
-        )
-        first = await self.queue.run(window, final=final or urgent)
-        if not final or not self._doubted(first, duration_s):
+        known: _Known = {"prompt": prompt, "word_times": word_times, "final": final, "language": language}
+        first = await self.decode_once(audio, **known, urgent=urgent)
+        if not final or not self.doubts(first, len(audio) / HEARD_HZ):
             return first
         if wanted is not None:
             await wanted.wait()
-        if self.queue.waiting:
+        try:
+            second = await self.decode_once(audio, **known, thorough=True)
+        except DecodeDropped:
             return first
-        second = await self.queue.run(replace(window, thorough=True), final=True)
         return max(first, second, key=lambda one: one.mean_log_probability)
+
+    async def decode_once(
+        self,
+        audio: NDArray[np.float32],
+        *,
+        prompt: str = "",
+        word_times: bool = False,
+        final: bool = False,
+        language: str = "",
+        urgent: bool = False,
+        thorough: bool = False,
+    ) -> Hypothesis:
+        """See `DoubtsFinals`."""
+        duration_s = len(audio) / HEARD_HZ
+        if duration_s > self.max_audio_s:
+            raise EngineError(f"{duration_s:.1f} s of audio for one decode: at most {self.max_audio_s:g} s")
+        if thorough and self.queue.waiting:
+            raise DecodeDropped("other decodes wait")
+        window = DecodeWindow(
+            audio,
+            prompt if self.options.use_prompt else "",
+            word_times,
+            thorough=thorough,
+            language=language,
+            detect=final and self.options.language == AUTO,
+            expected=self._expected,
+            vocabulary=self._vocabulary,
+        )
+        return await self.queue.run(window, final=final or urgent)
 
     def expecting(self, value: ExpectedValue) -> WhisperEngine:
         """See `ExpectsValues`. The model and its queue are shared."""
@@ -185,7 +216,8 @@ class WhisperEngine(SttEngine):
         other._vocabulary = vocabulary
         return other
 
-    def _doubted(self, heard: Hypothesis, duration_s: float) -> bool:
+    def doubts(self, heard: Hypothesis, duration_s: float) -> bool:
+        """See `DoubtsFinals`."""
         below = self.options.doubt_below
         if below is None or not heard.words or heard.mean_log_probability >= below:
             return False

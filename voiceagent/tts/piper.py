@@ -26,6 +26,7 @@ from voiceagent.json_types import JsonObject
 from voiceagent.settings_file import options_of
 from voiceagent.text_normalization.reading import IPA_BEGIN, IPA_END
 from voiceagent.tts.engine import SpeechChunk, TtsEngine
+from voiceagent.tts.espeak import EspeakBridge
 from voiceagent.tts.voice import Inputs, load_voice
 from voiceagent.tts.words import ClausePlan, groups_of, phoneme_ends, places_of, sounds
 
@@ -100,6 +101,7 @@ class PiperEngine(TtsEngine):
         model = _model_file(path)
         config = _config(model)
         try:
+            _stop_leaks()
             self._piper = PiperVoice(session=None, config=PiperConfig.from_dict(config))
             self._check_speaker(model)
             self.sample_rate_hz = int(config["audio"]["sample_rate"])
@@ -136,7 +138,8 @@ class PiperEngine(TtsEngine):
 
     async def _run(self, work: Callable[[], T]) -> T:
         if self._waiting >= MAX_WAITING:
-            raise EngineError(f"speech synthesis is overloaded: {MAX_WAITING} clauses wait; lower the number of calls")
+            problem = f"speech synthesis is overloaded: {MAX_WAITING} clauses wait; lower the number of calls"
+            raise EngineError(problem, "overloaded")
         self._waiting += 1
         try:
             return await asyncio.wrap_future(self._worker.submit(work))
@@ -211,6 +214,18 @@ class PiperEngine(TtsEngine):
                 yield SpeechChunk(self._loudness.pcm(audio), tuple(begun))
 
 
+def _stop_leaks() -> None:
+    """Have piper's phonemizer use `EspeakBridge`, where the bridge's library exports what that needs."""
+    import piper
+    from piper import espeakbridge
+
+    if not isinstance(espeakbridge, EspeakBridge):
+        try:
+            setattr(piper, "espeakbridge", EspeakBridge(espeakbridge, espeakbridge.__file__))  # noqa: B010 - it has no types
+        except (OSError, AttributeError) as error:
+            log.warning("the voice takes 2 kB more of memory with each sentence: espeak-ng cannot be called (%s)", error)
+
+
 def _model_file(path: Path) -> Path:
     if path.suffix == ".onnx":
         if not path.is_file():
@@ -239,6 +254,7 @@ def _session_options(threads: int) -> onnxruntime.SessionOptions:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
+    options.enable_mem_pattern = False  # it would keep a plan for each length of a sentence that was ever spoken
     options.log_severity_level = 3
     return options
 

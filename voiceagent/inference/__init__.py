@@ -1,0 +1,1 @@
+"""The Open Inference Protocol by gRPC: its messages, its tensors, and a client's connection to a model server."""
