@@ -1,4 +1,4 @@
-"""The example of docs/api.md makes a call as it stands there."""
+"""The examples of docs/api.md make a call, and ask in writing, as they stand there."""
 
 from __future__ import annotations
 
@@ -43,3 +43,13 @@ async def test_the_example_calls_and_keeps_the_call(server: ServerProcess, said:
     assert "Paris" in agent
     with wave.open(str(tmp_path / "call.wav")) as kept:
         assert kept.getnchannels() == 2
+
+
+async def test_the_example_asks_in_writing(server: ServerProcess) -> None:
+    (example,) = (code for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "OpenAI" in code)
+    program = example.replace("http://127.0.0.1:8080", server.url)
+    ran = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE)
+    async with asyncio.timeout(60):
+        out_bytes, _ = await ran.communicate()
+    assert ran.returncode == 0
+    assert "Paris" in out_bytes.decode()

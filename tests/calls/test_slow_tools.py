@@ -17,7 +17,7 @@ from tests.fakes import Said
 from tests.kept_calls import latest_log
 from tests.llm.faulty_server import chunk
 from tests.loopback import on_loopback
-from tests.server_process import ServerProcess, running_server
+from tests.server_process import PROFILE, ServerProcess, running_server
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue, Exchange
 from voiceagent.conversation import actions as act
@@ -52,6 +52,7 @@ def decided(server: ServerProcess) -> list[act.Action]:
     return [action for step in latest_log(server.data)[1] for action in step.actions]
 
 
+@pytest.mark.skipif(PROFILE not in ("", "embedded"), reason="a model that needs longer than the caller's pause is asked too late")
 async def test_a_slow_tool_is_bridged_first_and_runs_ahead_once_it_is_known_to_be_slow(slow: ServerProcess, said: Said) -> None:
     (first,) = await ask(slow, said, WEATHER)
     assert first.heard.startswith("I am")

@@ -1,4 +1,4 @@
-"""README's own agent served on the bundled models, which were not made for it: it is said, and nothing is made up."""
+"""An agent with README's tool on the bundled models, which were not made for it: it is said, and nothing is made up."""
 
 from __future__ import annotations
 
@@ -13,16 +13,21 @@ from tests.server_process import PROFILE, ServerProcess, running_server
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 
-ROOT = Path(__file__).resolve().parents[2]
+README = Path(__file__).resolve().parents[2] / "README.md"
+AGENT = """\
+name: Front desk
+instructions: You answer the phone of a small hotel. One or two short sentences.
+tools: [tools.py]
+"""
 QUESTIONS = ("How many rooms are free on Friday?", "What can you do?", "For Saturday.", "What's the weather?", "Hello.")
 BOASTS = re.compile(r"weather|table|booking|timer|order|sums", re.IGNORECASE)
 
 pytestmark = pytest.mark.skipif(PROFILE not in ("", "embedded"), reason="is about the profile embedded")
 
 
-def file_of_readme(name: str) -> str:
-    """The code block that begins with the file's name."""
-    found = re.search(rf"```\w+\n# {re.escape(name)}\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+def tools_of_readme() -> str:
+    """The tool in README."""
+    found = re.search(r"```python\n(from voiceagent.tools import tool\n.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     assert found is not None
     return found[1]
 
@@ -30,8 +35,8 @@ def file_of_readme(name: str) -> str:
 @pytest.fixture(scope="module")
 def front_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     folder = tmp_path_factory.mktemp("front-desk")
-    for name in ("agent.yaml", "tools.py"):
-        (folder / name).write_text(file_of_readme(name))
+    (folder / "agent.yaml").write_text(AGENT)
+    (folder / "tools.py").write_text(tools_of_readme())
     with running_server(folder, "--config", str(folder / "agent.yaml"), "--profile", "embedded") as running:
         yield running
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Outcome
-from voiceagent.agent_service import AgentService
 from voiceagent.doctor import examine
 from voiceagent.doctor.finding import Finding, Settings
 from voiceagent.models.choice import profile_of, registry_of
@@ -165,16 +164,16 @@ def test_an_own_voice_says_which_language_it_speaks(tmp_path: Path) -> None:
 
 
 async def test_the_start_logs_a_line_for_a_foreign_model(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
-    from voiceagent.latency.budgets import load_budgets
+    from voiceagent.agent_service import log_weakness
     from voiceagent.llm.engine import HistoryLimits
-    from voiceagent.resources import default_budgets_file
+    from voiceagent.loaded_agent import tell_of_unfit_models
     from voiceagent.tools.toolset import ToolSet
 
     (tmp_path / "agent.yaml").write_text("language: de\nprofile: embedded\nllm: {base_url: 'http://127.0.0.1:9/v1'}\n")
     agent = load_agent(tmp_path / "agent.yaml")
     tools = ToolSet.from_config(agent.tools, agent.base_dir)
     with caplog.at_level(logging.WARNING):
-        AgentService(agent, load_budgets(default_budgets_file()))._tell_of_unfit_models(tools, HistoryLimits())
+        tell_of_unfit_models(agent, tools, HistoryLimits(), log_weakness)
     assert [line.split(",")[0] for line in caplog.messages] == ["the voice micro-voice speaks English"]
 
 

@@ -58,7 +58,7 @@ async def server() -> AsyncIterator[TestServer]:
 
 async def test_a_server_is_asked_beside_its_api(server: TestServer) -> None:
     engine = OpenAiEngine(OpenAiOptions(base_url=str(server.make_url("/v1"))))
-    assert await engine.kv_capacity() == KvCapacity(174_720, 4096)
+    assert await engine.kv_capacity() == KvCapacity(174_720, 4096, is_servers=True)
     await server.close()
     assert await engine.kv_capacity() is None
     await engine.close()

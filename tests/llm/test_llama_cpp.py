@@ -15,7 +15,9 @@ from tests.llm.llama_cpp_server import CONTEXT_TOKENS, PYTHON, SLOTS, serving
 from tests.real.models import published
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.llm.engine import Generated, GeneratedText, TokenCount, ToolSchema, no_forcing
+from voiceagent.llm.servers.abilities import try_out
 from voiceagent.llm.servers.openai import OpenAiEngine, OpenAiOptions
+from voiceagent.llm.servers.recognition import KEY_VARIABLE, recognise
 from voiceagent.llm.servers.server_load import gauge
 from voiceagent.resources import bundled_models_dir
 
@@ -153,3 +155,14 @@ async def test_a_conversation_beyond_the_context_is_shortened_and_answered(engin
         history += [Message("user", f"Question {number}: " + "why " * 25), Message("assistant", "Because " * 15)]
     assert text_of(await generated(engine, *history, BREAKFAST))
     assert engine.problems["asked_again"] >= 1
+
+
+async def test_what_the_server_is_and_cannot_do_is_found_out(base_url: str) -> None:
+    found = await recognise(base_url.removesuffix("/v1"))
+    assert (found.base_url, found.kind.name, found.longest_tokens) == (base_url, "llama.cpp", CONTEXT_TOKENS)
+    tried = await try_out(found, KEY_VARIABLE, 120.0)
+    assert tried.has_tools
+    assert [limit.split(",")[0] for limit in tried.cannot] == [
+        "cannot be made to call a tool",
+        "cannot continue a caller's words",
+    ]

@@ -20,7 +20,7 @@ from models.train.tools.held_out import is_judged
 from models.train.tools.talk import Message
 from models.train.tools.yaml_data import read
 from voiceagent.resources import demo_agent_file
-from voiceagent.tools.toolset import load_tools
+from voiceagent.tools.modules import load_tools
 
 AGENTS = 300
 SENTENCE_WORDS = 4

@@ -13,6 +13,7 @@ import click
 from click.exceptions import NoSuchCommand
 
 from voiceagent import __version__
+from voiceagent.cli.command_table import command_table, short_help
 from voiceagent.errors import UnknownNameError, VoiceAgentError
 from voiceagent.redaction import redacted
 from voiceagent.settings_file import did_you_mean
@@ -22,10 +23,15 @@ from voiceagent.settings_file import did_you_mean
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 DEBUG_VARIABLE = "VOICEAGENT_DEBUG"
+COMPLETION_VARIABLE = "_VOICEAGENT_COMPLETE"
+"""Set by a shell that asks how a command line may go on."""
 COMMANDS = (
+    "init",
     "serve",
+    "cluster",
     "agent",
     "keys",
+    "talk",
     "call",
     "dial",
     "report",
@@ -37,6 +43,7 @@ COMMANDS = (
     "plan",
     "models",
     "doctor",
+    "completion",
 )
 """Each command is the function of that name in the module of that name, in the order of `--help`."""
 
@@ -49,6 +56,16 @@ class _Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a line a command, by the table of commands: it needs no import of them."""
+        rows = command_table().commands
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, rows[name].help if name in rows else self._help_of(ctx, name)) for name in COMMANDS])
+
+    def _help_of(self, ctx: click.Context, name: str) -> str:
+        command = self.get_command(ctx, name)
+        return short_help(command) if command is not None else ""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
@@ -67,22 +84,26 @@ class _Commands(click.Group):
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Exit codes: 0 all is well, 1 it failed or a gate did not hold, 2 wrong usage or no data. "
-    f"Set {DEBUG_VARIABLE}=1 to see where an error came from.",
+    epilog=f"""\b
+Examples:
+  voiceagent serve                  answer calls at http://127.0.0.1:8080
+  voiceagent call --say "hello"     call it without a browser
+  voiceagent report                 where the time of the last turns went
+
+Exit codes: 0 all is well, 1 it failed or a gate did not hold, 2 wrong usage or no data.
+Set {DEBUG_VARIABLE}=1 to see where an error came from.""",
 )
 @click.version_option(__version__, prog_name="voiceagent")
 def cli() -> None:
-    """A self-hosted, real-time voice agent: it hears, thinks, calls tools, answers aloud and stops when interrupted.
-
-    \b
-    voiceagent serve                  answer calls at http://127.0.0.1:8080
-    voiceagent call --say "hello"     call it without a browser
-    voiceagent report                 where the time of the last turns went
-    """
+    """A self-hosted, real-time voice agent: it hears, thinks, calls tools, answers aloud and stops when interrupted."""
 
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run a command and exit: a command returns its exit code, None for 0."""
+    if instruction := os.environ.get(COMPLETION_VARIABLE):
+        from voiceagent.cli.completion import answer
+
+        sys.exit(answer(instruction))
     if not os.environ.get(DEBUG_VARIABLE):
         sys.excepthook = _one_line
     try:

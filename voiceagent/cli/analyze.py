@@ -17,6 +17,7 @@ from voiceagent.analysis.speech_spans import SpeechSpan, speech_spans
 from voiceagent.audio.format import HEARD_HZ
 from voiceagent.audio.resample import StreamResampler
 from voiceagent.audio.wav_file import as_int16, opened_wav
+from voiceagent.cli.output import format_json_option
 from voiceagent.cli.tables import plain_table, show
 from voiceagent.errors import ConfigError
 from voiceagent.latency.budgets import percentile
@@ -40,14 +41,15 @@ Exit codes: 0 it was measured, 1 a file cannot be read, 2 a side has no sound.""
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="For people or programs."
 )
-def analyze(files: tuple[Path, ...], caller: str, form: str) -> int:
+@format_json_option
+def analyze(files: tuple[Path, ...], caller: str, form: str, as_json: bool) -> int:
     """Measure a recorded call of any agent: how fast it answered, how fast it stopped when it was interrupted, and who spoke how
     much. FILES are WAV files of two channels."""
     calls = [_measured(file, caller) for file in files]
     for problem in (problem for _, problems in calls for problem in problems):
         click.echo(problem, err=True)
     measured = [times for times, _ in calls]
-    if form == "json":
+    if as_json or form == "json":
         click.echo(json.dumps(_as_data(files, measured), indent=2))
     else:
         _tell(measured)

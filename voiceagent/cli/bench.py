@@ -3,7 +3,6 @@ a server carries."""
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from rich.table import Table
 
 from voiceagent.call.rules import rules_of
 from voiceagent.cli.load import load
+from voiceagent.cli.output import json_option, print_json
 from voiceagent.resources import demo_agent_file
 from voiceagent.settings.agent import load_agent
 from voiceagent.simulation.run import simulate as run_simulation
@@ -23,7 +23,12 @@ from voiceagent.store.event_log import EventLog, LogFile
 from voiceagent.tools.toolset import ToolSet
 
 
-@click.group()
+@click.group(
+    epilog="""\b
+Examples:
+  voiceagent bench load --calls 8 --ramp         the most calls that a server carries, and what binds
+  voiceagent bench simulate --calls 1000         what the turn engine decides in generated calls"""
+)
 def bench() -> None:
     """Measure what the turn engine decides, and how many calls a server carries."""
 
@@ -36,6 +41,7 @@ bench.add_command(load)
 Examples:
   voiceagent bench simulate                       100,000 calls of the demo agent
   voiceagent bench simulate --config agent.yaml   with the turn settings of yours
+  voiceagent bench simulate --json                for programs
   voiceagent bench simulate --save 17 && voiceagent replay simulated-17.jsonl
 
 A call is named by its number: the same number is the same call. Delays are generated, not measured.
@@ -46,7 +52,7 @@ Exit codes: 0 every rule of the turn engine held in every call, 1 one did not.""
 @click.option("--jobs", default=0, type=click.IntRange(0, 256), help="Processes. Default: one a core.")
 @click.option("--config", type=click.Path(path_type=Path), help="The agent's YAML file. Default: the demo agent.")
 @click.option("--save", type=click.IntRange(0), metavar="NUMBER", help="Only run this call, and write its event log here.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def simulate(calls: int, first: int, jobs: int, config: Path | None, save: int | None, as_json: bool) -> int:
     """Run the turn engine over generated calls in virtual time, and show how it decided and how long that took."""
     agent = load_agent(config or demo_agent_file())
@@ -67,7 +73,7 @@ def simulate(calls: int, first: int, jobs: int, config: Path | None, save: int |
             )
     elapsed_s = time.perf_counter() - began_s
     if as_json:
-        click.echo(json.dumps(_as_data(tally, elapsed_s), indent=2))
+        print_json(_as_data(tally, elapsed_s))
     else:
         console.print(_decisions(tally))
         console.print(_times(tally))

@@ -171,6 +171,7 @@ def require_words(texts: tuple[str, ...]) -> None:
 Examples:
   voiceagent call --say "What time is it in Paris?"
   voiceagent call --say question.wav --record call.wav --json call.json
+  voiceagent call --say "What time is it in Paris?" --json
   voiceagent call --say "Tell me a joke." --say "Stop." --barge-in 1.0
 
 Exit codes: 0 every turn was answered, 1 it was not, 2 wrong usage. What was said and heard by then is shown and written."""
@@ -196,7 +197,13 @@ Exit codes: 0 every turn was answered, 1 it was not, 2 wrong usage. What was sai
 )
 @click.option("--record", type=click.Path(dir_okay=False, path_type=Path), help="Write both sides to a stereo WAV.")
 @click.option(
-    "--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Write everything as JSON; - is standard output."
+    "--json",
+    "json_path",
+    is_flag=False,
+    flag_value=STDOUT,
+    metavar="[FILE]",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Print everything as JSON, or write it to a file.",
 )
 @click.option(
     "--timeout", "timeout_s", default=30.0, show_default=True, type=click.FloatRange(1, 600), help="Longest wait, in seconds."

@@ -138,11 +138,39 @@ def _joined(texts: Iterable[str]) -> str:
     return " ".join(filter(None, texts))
 
 
+class CallPrinter:
+    """Prints the lines of a conversation: who said what, and remarks below it."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+
+    def line(self, who: str, what: Text) -> None:
+        """A line of somebody."""
+        self.console.print(Text(f"{who:<7}", "bold").append_text(what))
+
+    def note(self, what: str, style: str = "dim") -> None:
+        """A remark."""
+        self.console.print(Text(f"       {what}", style))
+
+    def turn(self, turn: HeardTurn, *, times: bool = True) -> None:
+        """The agent's side of a turn: tools, words and, where it was measured, the waterfall."""
+        for tool in turn.tools:
+            self.note(f"{tool['name']}({tool['arguments']}) → {tool['output']}", "cyan")
+        heard = Text(turn.heard or "(nothing was heard)")
+        if turn.unheard:
+            heard.append(f" (not heard: {turn.unheard})", "dim")
+        self.line("agent", heard)
+        if turn.passed_over:
+            self.note(f"went on over: {turn.passed_over}")
+        if turn.measured is not None and times:
+            self.console.print(waterfall(turn.measured))
+
+
 class Report:
     """Prints a call as it goes on; everything once."""
 
     def __init__(self, *, to_stderr: bool) -> None:
-        self._console = Console(highlight=False, stderr=to_stderr, soft_wrap=True)
+        self._print = CallPrinter(Console(highlight=False, stderr=to_stderr, soft_wrap=True))
         self._shown = 0
         """The number of exchanges shown."""
         self._has_begun = self._has_greeted = False
@@ -151,54 +179,36 @@ class Report:
         """Show the news of the call."""
         if not self._has_begun and outcome.caller.call_id:
             self._has_begun = True
-            self._line("call", Text(outcome.caller.call_id))
+            self._print.line("call", Text(outcome.caller.call_id))
             if outcome.voice is not None:
                 remark = f"  {outcome.voice.remark}" if outcome.voice.remark else ""
-                self._line("voice", Text(outcome.voice.name).append(remark, "dim"))
+                self._print.line("voice", Text(outcome.voice.name).append(remark, "dim"))
         if outcome.dialogue.has_greeted and not self._has_greeted:
             self._has_greeted = True
-            self._line("agent", Text(outcome.dialogue.greeting or "(nothing was heard)"))
+            self._print.line("agent", Text(outcome.dialogue.greeting or "(nothing was heard)"))
             if outcome.dialogue.turns[0].failure:
-                self._note(f"failed: {outcome.dialogue.turns[0].failure}", "red")
+                self._print.note(f"failed: {outcome.dialogue.turns[0].failure}", "red")
         for exchange in outcome.dialogue.exchanges[self._shown :]:
             self._shown += 1
             self._exchange(exchange)
 
-    def _line(self, who: str, what: Text) -> None:
-        self._console.print(Text(f"{who:<7}", "bold").append_text(what))
-
-    def _note(self, what: str, style: str = "dim") -> None:
-        self._console.print(Text(f"       {what}", style))
-
     def _exchange(self, exchange: Exchange) -> None:
         """An utterance: what was said, understood, done and heard, and the waterfalls of its turns."""
-        self._line("you", Text(exchange.said))
+        self._print.line("you", Text(exchange.said))
         parts = sum(bool(turn.caption) for turn in exchange.turns)
         if parts > 1:
-            self._note(f"the agent answered before the end: {parts} turns")
+            self._print.note(f"the agent answered before the end: {parts} turns")
         if not exchange.caption:
-            self._note("understood: (nothing)")
+            self._print.note("understood: (nothing)")
         for turn in exchange.turns:
             if turn.caption and (parts > 1 or turn.caption != exchange.said):
-                self._note(f"understood: {turn.caption}")
-            self._turn(turn)
+                self._print.note(f"understood: {turn.caption}")
+            self._print.turn(turn)
         if exchange.unanswered:
-            self._note(f"not answered: {exchange.unanswered}")
-        self._note(f"received audio: {', '.join(_times(exchange)) or 'none'}")
+            self._print.note(f"not answered: {exchange.unanswered}")
+        self._print.note(f"received audio: {', '.join(_times(exchange)) or 'none'}")
         if exchange.failure:
-            self._note(f"failed: {exchange.failure}", "red")
-
-    def _turn(self, turn: HeardTurn) -> None:
-        for tool in turn.tools:
-            self._note(f"{tool['name']}({tool['arguments']}) → {tool['output']}", "cyan")
-        heard = Text(turn.heard or "(nothing was heard)")
-        if turn.unheard:
-            heard.append(f" (not heard: {turn.unheard})", "dim")
-        self._line("agent", heard)
-        if turn.passed_over:
-            self._note(f"went on over: {turn.passed_over}")
-        if turn.measured is not None:
-            self._console.print(waterfall(turn.measured))
+            self._print.note(f"failed: {exchange.failure}", "red")
 
 
 def _times(exchange: Exchange) -> Iterator[str]:

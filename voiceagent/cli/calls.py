@@ -16,14 +16,17 @@ from typing import TypeVar
 import click
 import msgspec
 
+from voiceagent.cli.follow import follow_calls
+from voiceagent.cli.output import clock, json_option, print_json, printable
 from voiceagent.data_files import FILE_MODE, private_folder
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.spans import LegKind
-from voiceagent.settings.agent import store_address
+from voiceagent.settings.agent import events_address, store_address
 from voiceagent.store.call_events import TranscriptEntry, transcript
 from voiceagent.store.database import Database, NothingKeptError, StoreError
 from voiceagent.store.event_log import SUFFIX, EventLogError, log_bytes
 from voiceagent.store.records import CallFilter, CallRecord, all_events, delete_calls, find_call, find_calls, no_such_call
+from voiceagent.store.redis_streams import RedisStreams
 from voiceagent.store.schema import connect, reading
 
 NO_DATA = 2
@@ -43,9 +46,7 @@ def show(call: str, *, as_json: bool) -> int:
         click.echo(f"error: {error}", err=True)
         return NO_DATA
     if as_json:
-        click.echo(
-            json.dumps({**facts(kept), "conversation": [asdict(entry) for entry in entries]}, ensure_ascii=False, indent=2)
-        )
+        print_json({**facts(kept), "conversation": [asdict(entry) for entry in entries]})
         return 0
     click.echo(printable(heading(kept)))
     for entry in entries:
@@ -89,12 +90,6 @@ def outcome(call: CallRecord) -> str:
     return call.outcome(time.time()) or "goes on"
 
 
-def clock(ms: float) -> str:
-    """A time of the call: minutes, seconds and tenths."""
-    tenths = round(ms / 100)
-    return f"{tenths // 600}:{tenths // 10 % 60:02d}.{tenths % 10}"
-
-
 def line(entry: TranscriptEntry) -> str:
     """An entry in one line."""
     said = entry.text
@@ -105,11 +100,6 @@ def line(entry: TranscriptEntry) -> str:
         said = f"{said} (not heard: {entry.unheard})".lstrip()
     notes = f"  [{'; '.join(entry.notes)}]" if entry.notes else ""
     return f"{clock(entry.at_ms):>8}  {entry.who:<6}  {said}{notes}"
-
-
-def printable(text: str) -> str:
-    """Text in one line, and without what would move a terminal's cursor or colour it."""
-    return "".join(sign if sign.isprintable() else " " if sign.isspace() else f"\\x{ord(sign):02x}" for sign in text)
 
 
 def _moment(at_s: float) -> str:
@@ -167,6 +157,7 @@ Examples:
   voiceagent calls list --since 7d                  the calls of the last seven days, newest first
   voiceagent calls list --leg telephone --json      for programs
   voiceagent calls show 8f2c                        the conversation of the call whose id begins so
+  voiceagent calls follow 8f2c                      its events, as they come
   voiceagent calls export --since 2026-11-01 --out november
   voiceagent calls delete 8f2c                      its record, events, event log, times and recording
   voiceagent calls delete --until 90d --yes
@@ -176,7 +167,7 @@ database at $VOICEAGENT_STORE. Exit codes: 0 all is well, 1 something could not 
 such call."""
 )
 def calls() -> None:
-    """List the calls that are kept, show what was said in one, export and delete them."""
+    """List the calls that are kept, show what was said in one, follow its events, export and delete calls."""
 
 
 @calls.command(
@@ -189,7 +180,7 @@ Examples:
 )
 @filter_options
 @click.option("--last", default=20, show_default=True, type=click.IntRange(1, 100_000), help="How many calls.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def list_calls(
     since: float | None, until: float | None, leg: str | None, agent: str, begins: str, last: int, as_json: bool
 ) -> int:
@@ -200,7 +191,7 @@ def list_calls(
     except StoreError as error:
         return _failed(error, as_json=as_json)
     if as_json:
-        click.echo(json.dumps([facts(call) for call in found], ensure_ascii=False, indent=2))
+        print_json([facts(call) for call in found])
     if not found:
         click.echo(f"no call in {store_address()} fits; {HOW_KEPT}", err=True)
         return NO_DATA
@@ -217,7 +208,7 @@ Examples:
   voiceagent calls show 8f2c --json | jq '.conversation[]'""",
 )
 @click.argument("call")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def show_call(call: str, as_json: bool) -> int:
     """Show the conversation of CALL, an id or the beginning of one: who said what and when, what was heard, which tools ran.
     Words stand there only where they are kept."""
@@ -272,16 +263,25 @@ def export_calls(
 Examples:
   voiceagent calls delete 8f2c
   voiceagent calls delete --agent "Front desk" --until 90d --yes
+  voiceagent calls delete --until 90d --yes --json
 
 A call that goes on stays. Copies that you made (exports, backups, results that a webhook took) stay, too.""",
 )
 @click.argument("which", metavar="[CALL]...", nargs=-1)
 @filter_options
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
 def delete_some(
-    which: Sequence[str], since: float | None, until: float | None, leg: str | None, agent: str, begins: str, yes: bool
+    which: Sequence[str],
+    since: float | None,
+    until: float | None,
+    leg: str | None,
+    agent: str,
+    begins: str,
+    yes: bool,
+    as_json: bool,
 ) -> int:
-    """Delete CALLs, or those that fit, and every trace of them: record, events, event log, times, recording."""
+    """Delete CALLs, or those that fit, and every trace of them: record, events (also in Redis), event log, times, recording."""
     wanted = chosen(since, until, leg, agent, begins)
     if not which and wanted == CallFilter():
         raise click.UsageError("name calls, or choose them with --since, --until, --leg, --agent or --id")
@@ -294,14 +294,36 @@ def delete_some(
                 click.echo(f"{printable(call.call_id)} goes on and stays; hang it up first", err=True)
             if ended and not yes:
                 click.confirm(
-                    f"delete {_number(ended)} with all that is kept of {'it' if len(ended) == 1 else 'them'}?", abort=True
+                    f"delete {_number(ended)} with all that is kept of {'it' if len(ended) == 1 else 'them'}?",
+                    abort=True,
+                    err=as_json,
                 )
             stayed = [call for call in ended if not _recording_deleted(call)]
-            delete_calls(database, [call.call_id for call in ended if call not in stayed])
+            deleted = [call for call in ended if call not in stayed]
+            _forget_streams([call.call_id for call in deleted])
+            delete_calls(database, [call.call_id for call in deleted])
     except StoreError as error:
         return _failed(error)
-    click.echo(f"{_number([call for call in ended if call not in stayed])} deleted")
+    if as_json:
+        print_json({"deleted": [call.call_id for call in deleted], "stayed": [call.call_id for call in (*running, *stayed)]})
+    else:
+        click.echo(f"{_number(deleted)} deleted")
     return 1 if running or stayed else 0
+
+
+calls.add_command(follow_calls)
+
+
+def _forget_streams(call_ids: Sequence[str]) -> None:
+    """Delete what Redis has of these calls. Raises StoreError."""
+    address = events_address()
+    if address is None or not call_ids:
+        return
+    streams = RedisStreams(address)
+    try:
+        streams.forget(call_ids)
+    finally:
+        streams.close()
 
 
 def _chosen(database: Database, which: Sequence[str], wanted: CallFilter) -> list[CallRecord]:

@@ -7,6 +7,7 @@ import asyncio
 import aiohttp
 import click
 
+from voiceagent.cli.output import json_option, print_json
 from voiceagent.errors import ConfigError, MediaError
 from voiceagent.json_types import JsonObject
 
@@ -18,6 +19,7 @@ ANSWER_TIMEOUT_S = 330.0
     epilog="""\b
 Examples:
   voiceagent dial sip:200@pbx.example.org
+  voiceagent dial sip:200@pbx.example.org --json             for programs: whom, and the id of the call
   voiceagent dial sip:+15550100@trunk.example.org --instructions "Remind them of tomorrow's appointment."
 
 It returns once the call is taken; the call goes on at the server. The server needs telephony.sip in its
@@ -27,11 +29,15 @@ agent.yaml: docs/telephony.md. Exit codes: 0 the call was taken, 1 it was not, 2
 @click.option("--url", default="http://127.0.0.1:8080", show_default=True, help="The server.")
 @click.option("--instructions", default="", help="In place of the agent's own, for this call.")
 @click.option("--token", envvar="VOICEAGENT_KEY", default="", help="An operator's key of the server. Default: $VOICEAGENT_KEY.")
-def dial(to: str, url: str, instructions: str, token: str) -> None:
+@json_option
+def dial(to: str, url: str, instructions: str, token: str, as_json: bool) -> None:
     """Have the agent call TO, a SIP address."""
     body = {"to": to, "instructions": instructions} if instructions else {"to": to}
     told = asyncio.run(_ask(url.rstrip("/"), body, token))
-    click.echo(f"{to} took the call: {told['id']}")
+    if as_json:
+        print_json({"to": to, "call": told["id"]})
+    else:
+        click.echo(f"{to} took the call: {told['id']}")
 
 
 async def _ask(url: str, body: dict[str, str], token: str) -> JsonObject:

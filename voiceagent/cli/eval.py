@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from voiceagent.cli.output import write_output
+from voiceagent.cli.output import format_json_option, write_output
 from voiceagent.client.signalling import about
 from voiceagent.client.voices import best_voice, named_voice
 from voiceagent.engines import load_tts
@@ -38,6 +38,7 @@ Examples:
   voiceagent eval scenarios/ --format junit --out results.xml
   voiceagent eval scenarios/ --repeat 3 --format html --out results.html
   voiceagent eval scenarios/ --url http://127.0.0.1:8080      a server that runs
+  voiceagent eval scenarios/ --agent agent.yaml --llm-url http://127.0.0.1:11434    by another language model
   voiceagent eval scenarios/ --model-url http://127.0.0.1:8000/v1 --model judge
 
 Exit codes: 0 every trial passed (or is known to fail), 1 one did not, 2 wrong usage or nothing to try.""",
@@ -45,6 +46,8 @@ Exit codes: 0 every trial passed (or is known to fail), 1 one did not, 2 wrong u
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--agent", type=click.Path(exists=True, path_type=Path), help="The agent's YAML file. Default: the demo agent.")
 @click.option("--profile", default="", help="Its models. Default: what the agent names, else the best that is here.")
+@click.option("--llm-url", metavar="URL", default="", help="As for `serve`: the language model server of the agent.")
+@click.option("--llm-model", metavar="NAME", default="", help="As for `serve`: its model.")
 @click.option("--url", default="", help="Call this server instead of starting one.")
 @click.option("--token", envvar="VOICEAGENT_KEY", show_envvar=True, default="", help="A key of that server, if it asks for one.")
 @click.option("--monitor-token", default="", help="A monitor's key of that server: scenarios read their calls' events.")
@@ -60,11 +63,14 @@ Exit codes: 0 every trial passed (or is known to fail), 1 one did not, 2 wrong u
 )
 @click.option("--model", default="", help="Its model. Its key is read from VOICEAGENT_SCENARIO_API_KEY.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "junit", "html"]), default="text", show_default=True)
+@format_json_option
 @click.option("--out", type=click.Path(path_type=Path), help="Write it to this file; the text goes to the terminal.")
 def eval_(
     paths: tuple[Path, ...],
     agent: Path | None,
     profile: str,
+    llm_url: str,
+    llm_model: str,
     url: str,
     token: str,
     monitor_token: str,
@@ -76,16 +82,18 @@ def eval_(
     model_url: str,
     model: str,
     form: str,
+    as_json: bool,
     out: Path | None,
 ) -> int:
     """Have callers of a script try an agent, by text or over real WebRTC, and check what came of it: words, tools, state, times.
     PATHS are scenario files, or folders of them."""
+    form = "json" if as_json else form
     if bool(model_url) is not bool(model):
         raise click.UsageError("--model-url and --model belong together")
     if out is not None and form == "text":
         raise click.UsageError("--out needs --format json, junit or html")
-    if url and (agent or profile):
-        raise click.UsageError("--url calls a server that runs; --agent and --profile belong to one that is started")
+    if url and (agent or profile or llm_url or llm_model):
+        raise click.UsageError("--url calls a server that runs; --agent, --profile and --llm-url belong to one that is started")
     ways = WAYS if by == "both" else tuple(way for way in WAYS if way == by)
     found = chosen(load_scenarios(paths), names, tags)
     planned = [(one, folder, way) for one, folder in found for way in ways if way in one.by]
@@ -96,7 +104,8 @@ def eval_(
     if played and not model:
         raise click.UsageError(f"{played}: its caller is played by a language model; name it with --model-url and --model")
     quiet = form != "text" and out is None
-    with nullcontext(url.rstrip("/")) if url else served(agent, profile) as address:
+    server = [*(["--llm-url", llm_url] if llm_url else []), *(["--llm-model", llm_model] if llm_model else [])]
+    with nullcontext(url.rstrip("/")) if url else served(agent, profile, *server) as address:
         tally = asyncio.run(_run(planned, address, token, monitor_token, repeat, timeout_s, model_url, model, quiet=quiet))
     if form != "text":
         write_output(_formatted(tally, form), out)

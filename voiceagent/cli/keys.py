@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 
 import click
 
+from voiceagent.cli.output import json_option, print_json
 from voiceagent.cli.tables import plain_table, show
 from voiceagent.server.access.key_file import KEYS_FILE_VARIABLE, KeyKind, KeyLimits, KeyUse, StoredKey
 from voiceagent.server.access.key_ring import KEYS_VARIABLE, key_uses, keys_file
@@ -38,7 +38,13 @@ def keys() -> None:
     """Make, list and revoke the keys that clients present."""
 
 
-@keys.command("add")
+@keys.command(
+    "add",
+    epilog="""\b
+Examples:
+  voiceagent keys add shop
+  voiceagent keys add kiosk --calls 2 --minutes-a-day 60 --json""",
+)
 @click.argument("name")
 @click.option("--calls", default=0, type=click.IntRange(0, 1000), help="Calls at the same time.")
 @click.option("--minutes-a-day", default=0.0, type=click.FloatRange(0, 10**7), help="Minutes of calls a day.")
@@ -46,18 +52,28 @@ def keys() -> None:
 @click.option("--operator", "kind", flag_value="operator", help="It may also do what only the operator may: drain, dial.")
 @click.option("--monitor", "kind", flag_value="monitor", help="It only follows calls, and reads what is said in them.")
 @click.option("--metrics", "kind", flag_value="metrics", help="It only reads the metrics.")
-def add_key(name: str, calls: int, minutes_a_day: float, calls_a_minute: float, kind: KeyKind | None) -> None:
+@json_option
+def add_key(name: str, calls: int, minutes_a_day: float, calls_a_minute: float, kind: KeyKind | None, as_json: bool) -> None:
     """Make a key called NAME and print it. It is shown this once: the file holds only its hash.
 
     A limit of 0 is that of `admission.per_client` in agent.yaml."""
     file = keys_file(data_dir())
     key = file.add(name, KeyLimits(calls, minutes_a_day, calls_a_minute), kind=kind or "client")
-    click.echo(key)
+    if as_json:
+        print_json({"name": name, "key": key, "kind": kind or "client", "file": str(file.path)})
+    else:
+        click.echo(key)
     click.echo(f"key {name} is in {file.path}; it is not shown again, so keep it now", err=True)
 
 
-@keys.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@keys.command(
+    "list",
+    epilog="""\b
+Examples:
+  voiceagent keys list
+  voiceagent keys list --json""",
+)
+@json_option
 def list_keys(as_json: bool) -> int:
     """List the keys: name, id, limits, when made and used.
 
@@ -65,7 +81,7 @@ def list_keys(as_json: bool) -> int:
     file = keys_file(data_dir())
     found, used = file.read(), key_uses(data_dir()).read()
     if as_json:
-        click.echo(json.dumps([_facts(key, used.get(key.id)) for key in found], indent=2))
+        print_json([_facts(key, used.get(key.id)) for key in found])
     if not found:
         click.echo(f"no key is in {file.path}; `voiceagent keys add NAME` makes one", err=True)
         return NO_DATA
@@ -79,12 +95,21 @@ def list_keys(as_json: bool) -> int:
     return 0
 
 
-@keys.command("revoke")
+@keys.command(
+    "revoke",
+    epilog="""\b
+Examples:
+  voiceagent keys revoke kiosk""",
+)
 @click.argument("name")
-def revoke_key(name: str) -> None:
+@json_option
+def revoke_key(name: str, as_json: bool) -> None:
     """Remove the key called NAME, or with that id. Calls that it has begun go on; it begins no other."""
     revoked = keys_file(data_dir()).revoke(name)
-    click.echo(f"key {revoked.name} ({revoked.id}) is revoked; a running server refuses it within a second")
+    if as_json:
+        print_json({"name": revoked.name, "id": revoked.id})
+    else:
+        click.echo(f"key {revoked.name} ({revoked.id}) is revoked; a running server refuses it within a second")
 
 
 def _facts(key: StoredKey, use: KeyUse | None) -> dict[str, object]:

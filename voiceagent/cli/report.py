@@ -11,7 +11,7 @@ import click
 from rich.table import Table
 
 from voiceagent.cli.calls import Moment
-from voiceagent.cli.output import write_output
+from voiceagent.cli.output import format_json_option, write_output
 from voiceagent.cli.tables import plain_table, show
 from voiceagent.latency.budgets import load_budgets
 from voiceagent.latency.spans import RESPONSIBLE, LegKind, TurnReport, WaitCause
@@ -58,7 +58,7 @@ was measured."""
 @click.option("--gate", is_flag=True, help="Exit 1 when a percentile is over its limit, or callers wait longer than before.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="What to write.")
 @click.option("--words", is_flag=True, help="With --format html: also what is kept of the longest waits, words and sound.")
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@format_json_option
 @click.option("--out", type=click.Path(path_type=Path), help="Write to this file.")
 def report(
     last: int | None,

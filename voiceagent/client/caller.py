@@ -8,7 +8,7 @@ import asyncio
 import logging
 import re
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.media.audio_receiver import AudioReceiver
 from voiceagent.media.outgoing_events import encoded
-from voiceagent.media.paced_audio import PacedAudio
+from voiceagent.media.paced_audio import PacedAudio, Source
 from voiceagent.media.rtp import RtpPacket
 from voiceagent.media.webrtc.event_channel import LABEL, EventChannel
 from voiceagent.media.webrtc.peer import Peer, PeerOptions
@@ -48,6 +48,8 @@ SILENT_MS = 2000.0
 """After this time without a packet the call is taken up again."""
 WATCHED_S = 0.5
 _EVENT_ID = re.compile(r'"event_id":"(event_[0-9a-f]+)"')
+MAX_KNOWN_EVENTS = 4096
+"""Events of which a second copy is told. A server repeats no more."""
 LOST_AFTER_MS = 5000.0
 """A server that lives sends a packet at least every 400 ms. After so long a time without one, it or the network is gone."""
 MAX_AGENT_FRAMES = 3000
@@ -110,6 +112,8 @@ class Caller:
         """The time at which the connection came up: the zero of the recording."""
         self.on_frame: Callable[[AgentFrame], None] | None = None
         """Called with each frame, besides `frames`."""
+        self.live: Source | None = None
+        """If set, it is asked for each frame that is due, instead of what `say` has queued."""
         self.on_packet: Callable[[RtpPacket, float], None] | None = None
         """Called with each RTP packet and when it arrived; over the WebSocket there are none."""
         self._token = token
@@ -318,14 +322,25 @@ class Caller:
             self._socket.send(encoded(event))
 
     async def events(self) -> AsyncIterator[ReceivedEvent]:
-        """The server's events in order; ends with the call. Anything but a JSON object is left out."""
+        """The server's events in order; ends with the call. Anything but a JSON object is left out, and so is what a connection
+        that was taken for lost still brings, if it has come again over the next one."""
+        known: OrderedDict[tuple[str, str], None] = OrderedDict()
         async for received_ms, text in self._events.messages():
             try:
                 data = read_loose_json(text)
             except ValueError:
                 continue
-            if isinstance(data, dict):
-                yield ReceivedEvent(received_ms, data)
+            if not isinstance(data, dict):
+                continue
+            event = ReceivedEvent(received_ms, data)
+            key = (event.type, str(data.get("event_id", "")))
+            if key in known:
+                continue
+            if key[1]:
+                known[key] = None
+            if len(known) > MAX_KNOWN_EVENTS:
+                known.popitem(last=False)
+            yield event
 
     async def frames(self) -> AsyncIterator[AgentFrame]:
         """The agent's audio in order; ends with the call."""
@@ -410,6 +425,9 @@ class Caller:
 
     def _next_frame(self) -> NDArray[np.int16] | None:
         self._sending = None
+        if self.live is not None:
+            self._sending = self.live()
+            return self._sending
         if not self._microphone:
             return None
         frame = np.zeros(PLAYED_FRAME_SAMPLES, dtype=np.int16)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -99,6 +99,7 @@ class Dialogue:
         self.errors: list[dict[str, object]] = []
         self.call_end_reason = ""
         self._timeout_s = timeout_s
+        self._resumed_before = 0
         self._events: list[ReceivedEvent] = []
         self._turns = TurnReader()
         self._arrived = asyncio.Event()
@@ -186,7 +187,7 @@ class Dialogue:
         MediaError when no reply comes. `exchanges` then holds the reply so far."""
         first = Exchange(said, may_go_unanswered=may_go_unanswered and interrupt_with is None)
         self.exchanges.append(first)
-        since = len(self.turns)
+        since, self._resumed_before = len(self.turns), self.caller.resumed
         try:
             ended_ms = await self._act(act, rate_hz)
             await self._speaks(first, ended_ms)
@@ -269,22 +270,37 @@ class Dialogue:
             if self.caller.end_reason:
                 return any(turn.heard for turn in turns)
             answered = any(turn.measured is not None for turn in turns)
+            if self.caller.resumed > self._resumed_before:  # the server measures no turn in which the caller was away
+                answered = bool(turns) and turns[-1].is_over and not self._turns.pending
             if exchange.needs_no_answer and not answered:
                 answered = now_ms - ended_ms > UNANSWERED_MS
             return answered and not self._is_busy and min(self._quiet_ms(), now_ms - ended_ms) > QUIET_MS
 
-        await self._until(is_over, "the turn's end")
+        await self._until(is_over, "the turn's end", lambda: self._lacks(self.turns[since:]))
         if exchange.voice_to_voice_ms is None:
             onset_ms = self.caller.heard.first_onset_after(ended_ms)
             exchange.voice_to_voice_ms = None if onset_ms is None else onset_ms - ended_ms
 
-    async def _until(self, condition: Callable[[], bool], what: str) -> None:
+    def _lacks(self, turns: Sequence[HeardTurn]) -> str:
+        """Says what these turns lack for their end, and whether anything still happens."""
+        lacking = [
+            line
+            for line, is_so in (
+                ("what the caller says is not known to be over", self._turns.is_hearing),
+                ("the reply is not over", self._turns.is_replying),
+                ("its times have not come", all(turn.measured is None for turn in turns)),
+            )
+            if is_so
+        ]
+        return f" ({', '.join(lacking or ['it is not quiet'])}; the last event or sound is {self._quiet_ms() / 1000:.1f} s old)"
+
+    async def _until(self, condition: Callable[[], bool], what: str, lacks: Callable[[], str] = str) -> None:
         try:
             async with asyncio.timeout(self._timeout_s):
                 await self.caller.wait_until(lambda: condition() or bool(self.caller.end_reason))
                 if self.caller.end_reason:
                     await self._reading.finished()  # the last events say more
         except TimeoutError as error:
-            raise MediaError(f"waited {self._timeout_s:g} s for {what}{self._why()}") from error
+            raise MediaError(f"waited {self._timeout_s:g} s for {what}{lacks()}{self._why()}") from error
         if not condition():
             raise MediaError(f"the call ended before {what}{self._why()}")

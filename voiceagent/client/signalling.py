@@ -12,6 +12,7 @@ from aiortc import RTCIceServer
 
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
+from voiceagent.media.outgoing_events import encoded
 from voiceagent.untrusted_json import read_loose_json, read_struct
 
 ANSWER_TIMEOUT_S = 15.0
@@ -74,6 +75,20 @@ async def ice_servers(url: str, token: str | None) -> list[RTCIceServer]:
         return []
 
 
+async def client_secret(url: str, token: str | None, session: JsonObject) -> str | None:
+    """A client secret, with which one call begins with these settings of its session; None where the server gives none. Raises
+    MediaError when it cannot be reached or refuses the key."""
+    body = encoded({"session": session, "voiceagent": {"once": True}}).encode()
+    answered = await _request(url, token, "POST", "/v1/realtime/client_secrets", body, kind="application/json")
+    if answered.status in (401, 503):
+        raise MediaError(f"{url}: the server refused the call ({answered.status}): {_problem(answered)}")
+    try:
+        told: JsonObject = read_struct(answered.body, dict)
+        return str(told["value"]) if answered.status == 200 else None
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
 async def hang_up(url: str, token: str | None, location: str) -> None:
     """Let the server free a call at once. Raises MediaError."""
     await _request(url, token, "DELETE", location)
@@ -91,8 +106,10 @@ async def open_socket(http: aiohttp.ClientSession, url: str, token: str | None, 
             raise MediaError(f"{url}: the server refused the WebSocket ({error.status})") from error
 
 
-async def _request(url: str, token: str | None, method: str, path: str, body: bytes | None = None) -> SignallingAnswer:
-    headers = _authorization(token) | ({"Content-Type": "application/sdp"} if body else {})
+async def _request(
+    url: str, token: str | None, method: str, path: str, body: bytes | None = None, kind: str = "application/sdp"
+) -> SignallingAnswer:
+    headers = _authorization(token) | ({"Content-Type": kind} if body else {})
     with _in_one_line(url):
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(ANSWER_TIMEOUT_S)) as session,

@@ -9,20 +9,22 @@ from pathlib import Path
 
 import msgspec
 
-from voiceagent.agent_service import AgentService, Weakness, silent_model
+from voiceagent.agent_service import AgentService, silent_model
 from voiceagent.audio.voice_processing import EXTRA, PACKAGE, is_installed
 from voiceagent.doctor.finding import Check, Found, Served
 from voiceagent.engines import load_llm
-from voiceagent.errors import EngineError
+from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.latency.budgets import load_budgets
 from voiceagent.llm.engine import LlmEngine, check
+from voiceagent.loaded_agent import Weakness
 from voiceagent.media.audio_cleaner import check_cleaning
 from voiceagent.media.webrtc.ice import IceServers
 from voiceagent.models.choice import profile_of
 from voiceagent.models.fitness import foreign_models, unfit
+from voiceagent.models.llm_server import find_llm_server
 from voiceagent.models.registry import size_text
 from voiceagent.resources import default_budgets_file, demo_agent_file
-from voiceagent.settings.agent import models_cache_dir
+from voiceagent.settings.agent import AgentConfig, models_cache_dir
 from voiceagent.telephone.sip.janus_client import probe
 from voiceagent.telephone.sip.line import Trunk
 from voiceagent.tools.settings import ToolEntry
@@ -61,7 +63,10 @@ def _languages(served: Served) -> Iterable[Found]:
 
 
 def _budgets(served: Served) -> Iterable[Found]:
-    path = served.settings.budgets or default_budgets_file()
+    try:
+        path = served.settings.budgets or served.agent.budgets_file
+    except ConfigError:  # the check of the agent tells it
+        path = default_budgets_file()
     load_budgets(path)
     return [("ok", str(path), "")]
 
@@ -78,7 +83,22 @@ def _server(served: Served) -> Iterable[Found]:
         served.is_silent = True
         advice = f"until then the fallback, {agent.llm.fallback}, answers" if agent.llm.fallback else ""
         return [("warn" if advice else "fail", silent_model(error).problem, advice)]
-    return [("ok", "it answers, takes the key and has the model", "")]
+    return [("ok", "it answers, takes the key and has the model", ""), *(_abilities(agent) if agent.llm.base_url else ())]
+
+
+def _abilities(agent: AgentConfig) -> Iterator[Found]:
+    """The limits of the language model's server, by trying it."""
+    try:
+        _, found = asyncio.run(find_llm_server(agent, agent.llm.base_url, agent.llm.model))
+        found.require_tools(agent)
+    except ModelError as error:
+        yield "fail", str(error), ""
+    except EngineError as error:
+        yield "warn", f"what it cannot do was not found out: {error}", ""
+    else:
+        yield "ok", str(found.server), ""
+        for line in found.lines:
+            yield "warn", line, ""
 
 
 async def _ask(llm: LlmEngine) -> None:
@@ -128,7 +148,7 @@ def _start(served: Served) -> Iterator[Found]:
     """Start the agent as `serve` does, and stop it at once. Raises what would keep the server from starting."""
     agent, _ = served.chosen
     found: list[Weakness] = []
-    budgets = load_budgets(served.settings.budgets or default_budgets_file())
+    budgets = load_budgets(served.settings.budgets or agent.budgets_file)
     limits = budgets.extended(agent.profile, profile_of(agent, served.known).budgets)
     asyncio.run(_start_and_stop(AgentService(agent, limits, tell=found.append)))
     for weakness in found:

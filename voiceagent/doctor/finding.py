@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from voiceagent.llm.servers.recognition import api_address
 from voiceagent.models.choice import choose_profile, registry_of, with_own_models
 from voiceagent.models.registry import Registry
 from voiceagent.resources import demo_agent_file
@@ -44,6 +45,9 @@ class Settings:
     """The path of a recogniser in place of the agent's; so for `llm` and `tts`."""
     llm: str = ""
     tts: str = ""
+    llm_url: str = ""
+    """A language model server in place of the agent's language model."""
+    llm_model: str = ""
 
 
 class Served:
@@ -59,6 +63,11 @@ class Served:
         """The agent, with the profile that is asked for. Raises ConfigError."""
         asked = self.settings
         loaded = with_own_models(load_agent(asked.config or demo_agent_file()), asked.stt, asked.llm, asked.tts)
+        if asked.llm_url or asked.llm_model:
+            base_url = ",".join(map(api_address, filter(None, asked.llm_url.split(",")))) or loaded.llm.base_url
+            own = {"engine": "", "path": ""} if asked.llm_url else {}
+            llm = msgspec.structs.replace(loaded.llm, base_url=base_url, model=asked.llm_model or loaded.llm.model, **own)
+            loaded = msgspec.structs.replace(loaded, llm=llm)
         return msgspec.structs.replace(loaded, profile=asked.profile or loaded.profile)
 
     @cached_property

@@ -21,8 +21,9 @@ from voiceagent.models.checksums import check_sums
 from voiceagent.resources import bundled_models_dir, web_dir
 from voiceagent.server.access.key_ring import keys_of_server
 from voiceagent.server.http.tls import SOON, certificate_of
-from voiceagent.settings.agent import data_dir, models_cache_dir, store_address
+from voiceagent.settings.agent import data_dir, events_address, models_cache_dir, store_address
 from voiceagent.store.database import StoreError
+from voiceagent.store.redis_streams import RedisStreams
 from voiceagent.store.schema import connect
 
 UDP_TIMEOUT_S = 2.0
@@ -147,6 +148,20 @@ def _store(served: Served) -> Iterable[Found]:
     return [("ok", f"turns and calls are kept in {address}", "")]
 
 
+def _events(served: Served) -> Iterable[Found]:
+    address = events_address()
+    if address is None:
+        return [("ok", "calls' events go to no Redis", "")]
+    streams = RedisStreams(address)
+    try:
+        streams.check()
+    except StoreError as error:
+        return [("warn", str(error), "events will be missing there: see docs/event-streams.md")]
+    finally:
+        streams.close()
+    return [("ok", f"calls' events go to {address}, where records.keep says so", "")]
+
+
 def _browser(served: Served) -> Iterable[Found]:
     found = next((path for browser in BROWSERS if (path := shutil.which(browser))), None)
     if found is None:
@@ -171,5 +186,6 @@ PLACES = (
     Check("microphone", _microphone, ("configuration",)),
     Check("data folder", _data),
     Check("store", _store),
+    Check("events", _events),
     Check("browser for tests", _browser),
 )

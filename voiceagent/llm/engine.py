@@ -32,6 +32,8 @@ class KvCapacity:
     """Most tokens of all calls together."""
     longest_tokens: int
     """Most tokens of one call."""
+    is_servers: bool = False
+    """True if it is that of a server which other processes may ask, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,11 @@ async def written(
     finally:
         await session.close()
     return text
+
+
+def prompt_text(session: LlmSession) -> str:
+    """The text that the model's chat template made of the session's last prompt. Empty if the session does not know it."""
+    return str(getattr(session, "prompt_text", ""))
 
 
 def no_tools(engine: LlmEngine) -> str:

@@ -14,7 +14,7 @@ import msgspec
 from voiceagent.errors import ConfigError, ModelError
 from voiceagent.models.model import Kind
 from voiceagent.models.registry import EngineSpec, Profile, Registry, missing_text, registry, with_own
-from voiceagent.settings.agent import AgentConfig, LlmSettings, OwnJudge, OwnModel, models_cache_dir
+from voiceagent.settings.agent import REMOTE, AgentConfig, LlmSettings, OwnJudge, OwnModel, models_cache_dir
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,9 @@ def profile_of(agent: AgentConfig, known: Registry, name: str = "") -> Profile:
     specs: dict[Kind, EngineSpec] = dict(found.specs)
     own: dict[Kind, OwnModel | LlmSettings] = {"stt": agent.stt, "llm": agent.llm, "tts": agent.tts}
     for kind, model in own.items():
-        if model.engine or model.path:
+        if isinstance(model, OwnModel) and model.url:
+            specs[kind] = EngineSpec(REMOTE, options={"url": model.url})
+        elif model.engine or model.path:
             specs[kind] = _own_spec(kind, model.engine, model.path, agent.base_dir)
     if agent.llm.base_url and (agent.llm.engine or agent.llm.path):
         raise ConfigError("llm.path: the language model is already llm.base_url's; leave one of the two out")

@@ -17,8 +17,8 @@ from voiceagent.resources import registry_file
 from voiceagent.settings.agent import models_cache_dir
 from voiceagent.settings_file import SettingsFile, did_you_mean
 
-REMOTE_ENGINES = {"openai": "vllm"}
-"""Engines that use a server, each with the engine there that needs the model's files."""
+REMOTE_ENGINES = {"openai": "vllm", "remote": ""}
+"""Engines that use a server, each with the engine there that needs the model's files; empty: the server has models of its own."""
 
 
 class EngineSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

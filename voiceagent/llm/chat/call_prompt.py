@@ -46,6 +46,11 @@ class CallPrompt:
         self._left_out = LeftOut()
         self._lock = threading.Lock()
 
+    @property
+    def text(self) -> str:
+        """The text of the last prompt."""
+        return self._text
+
     async def ids_soon(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[int]:
         """See `ids`. Long work is done in a thread."""
         if self._lock.locked() or self._takes_long(messages, tools):

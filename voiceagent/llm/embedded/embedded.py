@@ -77,6 +77,11 @@ class EmbeddedSession(LlmSession):
         self.prompt = CallPrompt(model.prompt, model.options.context_tokens - model.options.max_tokens)
         self._closed = False
 
+    @property
+    def prompt_text(self) -> str:
+        """See `llm.engine.prompt_text`."""
+        return self.prompt.text
+
     async def generate(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY, must_call: str = ""
     ) -> AsyncGenerator[Generated, None]:

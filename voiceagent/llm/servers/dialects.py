@@ -92,3 +92,8 @@ def server_of(owned_by: str) -> Server:
     """The kind of server that names this owner."""
     owner = owned_by.strip().lower()
     return next((server for server in SERVERS if owner in server.owners), UNKNOWN)
+
+
+def server_named(name: str) -> Server:
+    """The kind of server of this name. Raises KeyError."""
+    return {server.name: server for server in SERVERS}[name]

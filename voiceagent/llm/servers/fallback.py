@@ -27,6 +27,7 @@ from voiceagent.llm.engine import (
     forced_call,
     no_forcing,
     no_tools,
+    prompt_text,
 )
 
 log = logging.getLogger(__name__)
@@ -127,6 +128,12 @@ class FallbackSession(LlmSession):
     @property
     def _now(self) -> LlmSession:
         return self._begun_fallback() if self._engine.uses_fallback else self._first
+
+    @property
+    def prompt_text(self) -> str:
+        """See `llm.engine.prompt_text`."""
+        answers = self._fallback if self._engine.uses_fallback else None
+        return prompt_text(answers or self._first)
 
     async def generate(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY, must_call: str = ""

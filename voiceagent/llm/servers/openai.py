@@ -332,7 +332,7 @@ class OpenAiEngine(LlmEngine):
         known = [capacity for capacity in each if capacity is not None]
         if len(known) < len(each):
             return None
-        return KvCapacity(sum(one.tokens for one in known), min(one.longest_tokens for one in known))
+        return KvCapacity(sum(one.tokens for one in known), min(one.longest_tokens for one in known), is_servers=True)
 
     async def check(self) -> None:
         """See `llm.engine.check`. One of the servers is enough."""

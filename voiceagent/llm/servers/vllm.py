@@ -83,6 +83,11 @@ class VllmSession(LlmSession):
         self._call_id = call_id
         self.prompt = CallPrompt(engine.prompt, engine.options.context_tokens - engine.options.max_tokens)
 
+    @property
+    def prompt_text(self) -> str:
+        """See `llm.engine.prompt_text`."""
+        return self.prompt.text
+
     @override
     async def generate(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY, must_call: str = ""
