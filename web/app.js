@@ -1,21 +1,34 @@
 /** The page: wires the call, the controls and what is shown of the call together. */
 
 import { AboutBox } from './about.js';
+import { CallLog } from './call-log.js';
+import { CallPanel } from './call-panel.js';
+import { CallSummary } from './call-summary.js';
 import { Captions } from './captions.js';
+import { clock } from './downloads.js';
 import { byId } from './element.js';
+import { Examples } from './examples.js';
 import { CallProblem } from './lib/problem.js';
 import { RecordingNotice, VoiceAgent } from './lib/voiceagent.js';
-import { VoiceTimeline } from './voice-timeline.js';
+import { Loudspeakers } from './loudspeakers.js';
+import { SoundPanel } from './sound-panel.js';
+import { STEP_MS, VoiceTimeline } from './voice-timeline.js';
 import { Meter, audioContext } from './meter.js';
 import { Microphones } from './microphones.js';
-import { STATUS_TEXT, after } from './call-status.js';
+import { after } from './call-status.js';
 import { StepGraphs } from './step-graphs.js';
 import { Problems } from './problems.js';
 import { Waterfalls } from './waterfall.js';
+import { EditedTurns } from './edited-turns.js';
+import { Inspector } from './inspector.js';
+import { Typing } from './typing.js';
 import { failureText } from './failures.js';
+import { language, speak, words } from './words.js';
 
 /** @typedef {import('./lib/protocol.js').ServerEvent} ServerEvent */
 
+const FRAME_MS = 10; // a timer ends before the frame that is drawn for it
+const STILL_MS = 200;
 const KEY_KEPT_AS = 'voiceagent.key';
 const OWN_MACHINE = /^(localhost|127\.[\d.]+|\[::1\])$/;
 
@@ -23,23 +36,38 @@ const agent = new VoiceAgent({ key: sessionStorage.getItem(KEY_KEPT_AS) ?? '' })
 const callButton = byId('call', HTMLButtonElement);
 const muteButton = byId('mute', HTMLButtonElement);
 const stopButton = byId('stop', HTMLButtonElement);
-const message = byId('message', HTMLInputElement);
-const sendButton = byId('send', HTMLButtonElement);
 const speaker = byId('speaker', HTMLAudioElement);
 const level = byId('microphone-level', HTMLElement);
 const captions = new Captions(byId('transcript', HTMLElement), byId('announcer', HTMLElement));
 const waterfalls = new Waterfalls(byId('turns', HTMLElement), byId('times-empty', HTMLElement));
 const microphones = new Microphones(byId('microphones', HTMLSelectElement), byId('test', HTMLButtonElement));
-const about = new AboutBox(byId('about', HTMLElement), byId('unfit', HTMLElement));
+const about = new AboutBox(byId('about', HTMLDetailsElement), byId('about-box', HTMLElement), byId('unfit', HTMLElement));
+const log = new CallLog();
+const panel = new CallPanel(byId('call-panel', HTMLElement), byId('call-figures', HTMLElement), log);
+const summary = new CallSummary(byId('summary', HTMLElement), log, () => agent.key);
 const steps = new StepGraphs(byId('steps', HTMLElement), byId('step-graphs', HTMLElement));
-const recording = new RecordingNotice(byId('recording', HTMLElement), navigator.languages);
+let recording = new RecordingNotice(byId('recording', HTMLElement), navigator.languages);
+const ownVoice = byId('own-voice', HTMLAudioElement);
+const loudspeakers = new Loudspeakers(
+  byId('loudspeakers', HTMLSelectElement), byId('volume', HTMLInputElement), byId('loudspeaker-note', HTMLElement), [speaker, ownVoice],
+);
+const sound = new SoundPanel(
+  byId('sound-panel', HTMLElement), byId('sound', HTMLButtonElement), byId('hear', HTMLButtonElement), ownVoice, () => microphones.id,
+);
+const examples = new Examples(
+  byId('examples', HTMLElement), byId('example-list', HTMLElement), byId('examples-hint', HTMLElement),
+  { call: (text) => (problems.isOfMicrophone ? typing.say(text) : call()), send: (text) => agent.sendText(text) },
+);
 const timeline = new VoiceTimeline(byId('voice-timeline', HTMLCanvasElement));
+const typing = new Typing(byId('typing', HTMLFormElement), agent, () => call({ microphone: false }));
+new EditedTurns(byId('transcript', HTMLElement), agent, (problem) => captions.failed(problem));
+new Inspector(byId('inspector', HTMLElement), byId('inspect', HTMLButtonElement), agent);
 const problems = new Problems(byId('problem', HTMLElement), {
-  again: call,
+  again: () => call(lastCall),
   key: (key) => {
     agent.key = key;
     sessionStorage.setItem(KEY_KEPT_AS, key);
-    call();
+    call(lastCall);
   },
 });
 
@@ -50,16 +78,21 @@ let callerMeter = null;
 /** @type {Meter | null} */
 let agentMeter = null;
 let liveSinceMs = 0;
+/** How the last call was made. @type {{microphone?: boolean}} */
+let lastCall = {};
 
-async function call() {
+/** @param {{microphone?: boolean}} how without a microphone, what the caller says is typed */
+async function call(how = {}) {
   if (agent.busy) return;
+  lastCall = how;
   audioContext();
   microphones.stopTest();
   problems.clear();
   try {
-    await agent.connect({ microphoneId: microphones.id });
+    agent.processing = sound.processing;
+    await agent.connect({ microphoneId: microphones.id, ...how });
     meterCaller(agent.microphone);
-    await microphones.refresh();
+    await Promise.all([microphones.refresh(), loudspeakers.refresh()]);
   } catch (error) {
     problems.show(error instanceof CallProblem ? error : new CallProblem('offer_refused', String(error)));
   }
@@ -69,13 +102,14 @@ async function call() {
 function showState(state, reason) {
   document.body.dataset.state = state;
   const inCall = state === 'live' || state === 'unstable' || state === 'resuming';
-  byId('call-text', HTMLElement).textContent = state === 'idle' ? 'Call' : inCall ? 'Hang up' : 'Cancel';
   muteButton.disabled = !inCall;
-  message.disabled = !inCall;
-  sendButton.disabled = !inCall;
+  typing.showState(state);
   byId('test', HTMLButtonElement).hidden = state !== 'idle';
-  if (inCall) problems.wavers(state);
-  showMuted();
+  byId('hear', HTMLButtonElement).disabled = state !== 'idle';
+  examples.showState(state);
+  if (inCall) problems.wavers(state, reason);
+  if (state === 'resuming') captions.lost();
+  showWords();
   if (state === 'live') {
     if (!liveSinceMs) liveSinceMs = performance.now();
     showStatus(['connecting', 'unstable', 'resuming'].includes(status) ? 'listening' : status);
@@ -88,6 +122,11 @@ function showState(state, reason) {
     captions.begin();
     waterfalls.begin();
     steps.begin();
+    log.begin();
+    panel.begin();
+    summary.clear();
+    about.fold();
+    document.body.dataset.called = '';
     byId('welcome', HTMLElement).hidden = true;
   }
   if (state === 'idle') {
@@ -98,7 +137,11 @@ function showState(state, reason) {
 /** @param {string} reason */
 function endCall(reason) {
   liveSinceMs = 0;
+  if (reason === 'lost') captions.lost();
   captions.end();
+  log.end();
+  if (document.body.dataset.panel) showTimes(false);
+  summary.show();
   timeline.clear();
   recording.clear();
   meterCaller(null);
@@ -114,7 +157,7 @@ function endCall(reason) {
 function showStatus(next) {
   status = next;
   byId('status', HTMLElement).dataset.status = next;
-  byId('status-text', HTMLElement).textContent = STATUS_TEXT[next];
+  byId('status-text', HTMLElement).textContent = words.status[next];
   stopButton.hidden = next !== 'speaking';
 }
 
@@ -122,10 +165,15 @@ function showStatus(next) {
 function take(event) {
   const next = after(status, event);
   if (next !== status) showStatus(next);
+  log.take(event);
   captions.take(event);
+  typing.take(event);
   steps.take(event);
   recording.take(event);
   if (event.type === 'voiceagent.turn') waterfalls.add(event);
+  if (event.type === 'voiceagent.turn' || event.type === 'session.created') panel.show();
+  if (event.type === 'conversation.item.input_audio_transcription.completed' && event.transcript.trim()) examples.said();
+  if (event.type === 'conversation.item.added' && event.item.role === 'user') examples.said();
   if (event.type === 'error') {
     captions.failed(failureText(event.error));
     tellReadiness();
@@ -140,7 +188,14 @@ function take(event) {
 /** @param {string} name */
 function showAgent(name) {
   captions.setAgent(name);
-  if (name) byId('agent-name', HTMLElement).textContent = name;
+  showName(name);
+}
+
+/** @param {string} name */
+function showName(name) {
+  if (!name) return;
+  byId('agent-name', HTMLElement).textContent = name;
+  document.title = name;
 }
 
 async function tellReadiness() {
@@ -149,8 +204,38 @@ async function tellReadiness() {
 
 async function tellAbout() {
   const told = await agent.about();
+  if (told) await speakAs(told.languages);
   about.show(told);
+  if (told && !agent.busy) showName(told.agent);
+  examples.show(told?.examples ?? []);
   steps.show(told?.steps ?? []);
+}
+
+/** On a telephone: show the times in place of the conversation. @param {boolean} shown */
+function showTimes(shown) {
+  document.body.dataset.panel = shown ? 'times' : '';
+  byId('show-times', HTMLElement).setAttribute('aria-pressed', String(shown));
+  scrollTo(0, 0);
+}
+
+/** Write the words that depend on the call's state. */
+function showWords() {
+  const { call: start, hangUp, cancel } = words.controls;
+  const inCall = agent.busy && !muteButton.disabled;
+  byId('call-text', HTMLElement).textContent = inCall ? hangUp : agent.busy ? cancel : start;
+  byId('status-text', HTMLElement).textContent = words.status[status];
+  showMuted();
+}
+
+/** Have the page speak the agent's language. @param {readonly string[]} languages */
+async function speakAs(languages) {
+  const before = language;
+  await speak(languages);
+  if (language === before) return;
+  recording = new RecordingNotice(byId('recording', HTMLElement), [language]);
+  showWords();
+  microphones.refresh();
+  loudspeakers.refresh();
 }
 
 /** @param {MediaStream | null} stream */
@@ -161,12 +246,13 @@ function meterCaller(stream) {
   else showLevel(0);
 }
 
-/** Show the levels, again and again while there is something to measure. */
+/** Show the levels, again and again while there is something to measure. They need no more frames than the timeline has steps. */
 let ticking = false;
+const still = matchMedia('(prefers-reduced-motion: reduce)');
 function tick() {
   if (ticking) return;
   ticking = true;
-  requestAnimationFrame((nowMs) => {
+  setTimeout(() => requestAnimationFrame((nowMs) => {
     ticking = false;
     const caller = callerMeter && !(agent.muted && agent.busy) ? callerMeter.read() : 0;
     const spoken = agentMeter?.read() ?? 0;
@@ -176,7 +262,7 @@ function tick() {
       byId('clock', HTMLElement).textContent = clock(liveSinceMs ? nowMs - liveSinceMs : 0);
     }
     if (callerMeter || agentMeter) tick();
-  });
+  }), still.matches ? STILL_MS : STEP_MS - FRAME_MS);
 }
 
 /** @param {number} value */
@@ -186,14 +272,12 @@ function showLevel(value) {
   level.setAttribute('aria-valuenow', String(Math.round(value * 10) * 10));
 }
 
-/** @param {number} elapsedMs */
-function clock(elapsedMs) {
-  const seconds = Math.max(0, Math.floor(elapsedMs / 1000));
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
-}
-
 function toggleMute() {
   if (muteButton.disabled) return;
+  if (!agent.hasMicrophone) {
+    agent.setMicrophone(microphones.id).catch((error) => problems.show(error));
+    return;
+  }
   agent.setMuted(!agent.muted);
   showMuted();
 }
@@ -201,7 +285,8 @@ function toggleMute() {
 function showMuted() {
   muteButton.setAttribute('aria-pressed', String(agent.muted));
   const label = /** @type {HTMLElement} */ (muteButton.lastElementChild);
-  label.textContent = agent.muted ? 'Muted' : 'Mute';
+  const { speak: useMicrophone, muted, mute } = words.controls;
+  label.textContent = agent.busy && !agent.hasMicrophone ? useMicrophone : agent.muted ? muted : mute;
 }
 
 function toggleCall() {
@@ -212,14 +297,6 @@ function toggleCall() {
 callButton.addEventListener('click', toggleCall);
 muteButton.addEventListener('click', toggleMute);
 stopButton.addEventListener('click', () => agent.interrupt());
-
-byId('typing', HTMLFormElement).addEventListener('submit', (event) => {
-  event.preventDefault();
-  const text = message.value.trim();
-  if (!text) return;
-  agent.sendText(text);
-  message.value = '';
-});
 
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
@@ -238,7 +315,11 @@ agent.addEventListener('state', (event) => {
   showState(state, reason);
 });
 agent.addEventListener('message', (event) => take(/** @type {CustomEvent} */ (event).detail));
-agent.addEventListener('microphone', (event) => meterCaller(/** @type {CustomEvent} */ (event).detail));
+agent.addEventListener('microphone', (event) => {
+  meterCaller(/** @type {CustomEvent} */ (event).detail);
+  showMuted();
+});
+agent.addEventListener('sent', (event) => log.sent(/** @type {CustomEvent} */ (event).detail));
 agent.addEventListener('transport', () => { byId('transport', HTMLElement).hidden = false; });
 agent.addEventListener('audio', (event) => {
   const stream = /** @type {CustomEvent} */ (event).detail;
@@ -246,16 +327,26 @@ agent.addEventListener('audio', (event) => {
   agentMeter?.close();
   agentMeter = new Meter(stream);
 });
+for (const event of ['test', 'problem']) {
+  sound.addEventListener(event, (found) => microphones.dispatchEvent(new CustomEvent(event, { detail: /** @type {CustomEvent} */ (found).detail })));
+}
+sound.addEventListener('changed', () => {
+  agent.processing = sound.processing;
+  if (agent.hasMicrophone) agent.setMicrophone(microphones.id).catch((error) => problems.show(error));
+});
+byId('show-times', HTMLButtonElement).addEventListener('click', () => showTimes(document.body.dataset.panel !== 'times'));
 microphones.addEventListener('test', (event) => meterCaller(/** @type {CustomEvent} */ (event).detail));
 microphones.addEventListener('problem', (event) => problems.show(/** @type {CustomEvent} */ (event).detail));
 microphones.addEventListener('chosen', (event) => {
-  if (!agent.busy) return;
+  if (!agent.hasMicrophone) return;
   agent.setMicrophone(/** @type {CustomEvent} */ (event).detail).catch((error) => problems.show(error));
 });
 addEventListener('pagehide', () => agent.hangUp());
 
+speakAs(navigator.languages);
 if (!globalThis.isSecureContext) problems.show(new CallProblem('insecure_context', location.origin));
 microphones.refresh();
+loudspeakers.refresh();
 tellReadiness();
 // Another machine's server may want a key: it is asked again in the call.
 if (agent.key || OWN_MACHINE.test(location.hostname)) tellAbout();

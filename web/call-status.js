@@ -1,20 +1,7 @@
-/** What the agent is doing right now, from the server's events: one word and one line for the status. */
+/** What the agent is doing right now, from the server's events: the words for it are `words.status`. */
 
 /** @typedef {import('./lib/protocol.js').ServerEvent} ServerEvent */
 /** @typedef {'idle' | 'asking' | 'connecting' | 'unstable' | 'resuming' | 'listening' | 'hearing' | 'thinking' | 'speaking'} CallStatus */
-
-/** @type {Record<CallStatus, string>} */
-export const STATUS_TEXT = {
-  idle: 'Not in a call',
-  asking: 'Waiting for the microphone',
-  connecting: 'Calling …',
-  unstable: 'No answer from the server …',
-  resuming: 'Taking the call up again …',
-  listening: 'Listening',
-  hearing: 'Hearing you',
-  thinking: 'Thinking',
-  speaking: 'Speaking',
-};
 
 /**
  * The status after an event; the same when the event says nothing about it.
@@ -34,7 +21,13 @@ export function after(status, event) {
     case 'output_audio_buffer.stopped': return status === 'speaking' ? 'listening' : status;
     case 'output_audio_buffer.cleared': return status === 'speaking' ? 'listening' : status;
     case 'response.done':
+      if (isWritten(event.response)) return status === 'hearing' ? status : 'listening';
       return status === 'thinking' && event.response.status !== 'completed' ? 'listening' : status;
     default: return status;
   }
+}
+
+/** True for an answer in writing, after which no sound comes. @param {import('./lib/protocol.js').Reply} reply */
+function isWritten(reply) {
+  return reply.output_modalities?.[0] === 'text';
 }

@@ -5,10 +5,13 @@
 
 import { element } from './element.js';
 import { toolCard } from './tool-card.js';
+import { fill, words } from './words.js';
 
 /** @typedef {import('./lib/protocol.js').ServerEvent} ServerEvent */
 
 const MAX_ENTRIES = 300;
+/** So many characters of a name, and of a word of it, fit into the margin. A longer one stands above what is said. */
+const MARGIN_HOLDS = { name: 18, word: 9 };
 const NEAR_THE_END_PX = 120;
 
 export class Captions {
@@ -21,18 +24,23 @@ export class Captions {
     this._announcer = announcer;
     /** @type {Map<string, HTMLLIElement>} */
     this._entries = new Map();
-    this._agent = 'Agent';
+    this._agent = '';
+    /** The agent's line that is being said; empty: none is. */
+    this._saying = '';
+    /** @type {HTMLOListElement | null} Where lines go that leave the conversation now. */
+    this._undone = null;
   }
 
   /** @param {string} name */
   setAgent(name) {
-    this._agent = name || 'Agent';
+    this._agent = name;
   }
 
   /** Begin a call; what earlier calls left stays above a line. */
   begin() {
-    if (this._list.childElementCount) this._append('', element('li', { class: 'divider' }, 'New call'));
+    if (this._list.childElementCount) this._append('', element('li', { class: 'divider' }, words.captions.newCall));
     this._entries.clear();
+    this._saying = '';
   }
 
   /** Nothing more comes: what was still open stays as it is, without its "listening" dots. */
@@ -41,6 +49,14 @@ export class Captions {
       if (entry.querySelector('.waiting')) this._remove(id);
       entry.querySelector('.unstable')?.classList.replace('unstable', 'stable');
     }
+  }
+
+  /** The connection is lost: mark the line that the agent was saying. It loses the mark once it goes on. */
+  lost() {
+    const place = this._entries.get(this._saying)?.querySelector('.words');
+    if (!place || place.querySelector('.broken')) return;
+    place.append(element('span', { class: 'note broken' }, words.captions.broken));
+    this._follow();
   }
 
   /** @param {ServerEvent} event */
@@ -58,7 +74,14 @@ export class Captions {
       case 'voiceagent.not_understood':
         this._notUnderstood(event.item_id);
         break;
+      case 'conversation.item.deleted':
+        this._undo(event.item_id);
+        break;
+      case 'response.output_text.delta':
+        this._written(event.item_id, event.delta);
+        break;
       case 'conversation.item.added':
+        this._undone = null;
         this._typed(event.item);
         break;
       case 'voiceagent.heard':
@@ -89,14 +112,14 @@ export class Captions {
       return;
     }
     this._words(id, 'caller').replaceChildren(element('span', { class: 'final' }, text));
-    this._announce(`You: ${text}`);
+    this._announce(fill(words.captions.youSaid, { text }));
     this._follow();
   }
 
   /** @param {string} id */
   _notUnderstood(id) {
-    this._words(id, 'caller').replaceChildren(element('span', { class: 'not-understood' }, '(not understood)'));
-    this._announce('You were not understood.');
+    this._words(id, 'caller').replaceChildren(element('span', { class: 'not-understood' }, words.captions.notUnderstood));
+    this._announce(words.captions.notUnderstoodAloud);
     this._follow();
   }
 
@@ -109,14 +132,36 @@ export class Captions {
     this._follow();
   }
 
+  /** A line that left the conversation is folded away, with the others that leave it now. They come the last first. @param {string} id */
+  _undo(id) {
+    const entry = this._entries.get(id);
+    if (!entry) return;
+    this._entries.delete(id);
+    if (!this._undone) {
+      this._undone = element('ol', { class: 'transcript' });
+      const fold = element('details', {}, element('summary', {}, words.captions.takenBack), this._undone);
+      entry.before(element('li', { class: 'undone' }, fold));
+    }
+    this._undone.prepend(entry);
+  }
+
+  /** An answer in writing. @param {string} id @param {string} delta */
+  _written(id, delta) {
+    const place = this._words(id, 'agent');
+    const text = place.querySelector('.heard') ?? place.appendChild(element('span', { class: 'heard' }));
+    text.append(delta);
+    this._follow();
+  }
+
   /** @param {string} id @param {string} heard @param {string} unheard */
   _heard(id, heard, unheard) {
     if (!heard && !unheard) return;
-    const words = this._words(id, 'agent');
-    words.replaceChildren(element('span', { class: 'heard' }, heard));
+    const place = this._words(id, 'agent');
+    place.replaceChildren(element('span', { class: 'heard' }, heard));
+    this._saying = id;
     if (unheard) {
-      words.append(heard ? ' ' : '', element('s', {}, unheard));
-      words.append(element('span', { class: 'note' }, heard ? 'Interrupted: the rest was not said.' : 'Not said.'));
+      place.append(heard ? ' ' : '', element('s', {}, unheard));
+      place.append(element('span', { class: 'note' }, heard ? words.captions.interrupted : words.captions.notSaid));
     }
     this._follow();
   }
@@ -124,8 +169,9 @@ export class Captions {
   /** @param {import('./lib/protocol.js').Reply} reply */
   _done(reply) {
     for (const item of reply.output) {
+      if (item.id === this._saying) this._saying = '';
       const heard = this._entries.get(item.id)?.querySelector('.heard')?.textContent;
-      if (heard) this._announce(`${this._agent}: ${heard}`);
+      if (heard) this._announce(`${this._agent || words.captions.agent}: ${heard}`);
     }
   }
 
@@ -153,8 +199,10 @@ export class Captions {
   _words(id, who) {
     let entry = this._entries.get(id);
     if (!entry) {
-      const name = who === 'caller' ? 'You' : this._agent;
-      entry = element('li', { class: `said ${who}` }, element('span', { class: 'who' }, name), element('p', { class: 'words' }));
+      const name = who === 'caller' ? words.captions.you : this._agent || words.captions.agent;
+      entry = element('li', { class: `said ${who}${isLong(name) ? ' long' : ''}` }, element('span', { class: 'who' }, name), element('p', { class: 'words' }));
+      entry.dataset.item = id;
+      if (who === 'caller') entry.append(element('button', { type: 'button', class: 'edit' }, words.captions.edit));
       this._append(id, entry);
     }
     return /** @type {HTMLElement} */ (entry.querySelector('.words'));
@@ -195,4 +243,9 @@ export class Captions {
     const hiddenBy = last.getBoundingClientRect().bottom - dock.getBoundingClientRect().top;
     if (hiddenBy > -8 && hiddenBy < innerHeight / 2) root?.scrollBy(0, hiddenBy + 16);
   }
+}
+
+/** @param {string} name of who speaks */
+function isLong(name) {
+  return name.length > MARGIN_HOLDS.name || name.split(/\s/).some((word) => word.length > MARGIN_HOLDS.word);
 }

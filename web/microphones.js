@@ -2,6 +2,7 @@
 
 import { element } from './element.js';
 import { closeStream, listMicrophones, openMicrophone } from './lib/microphone.js';
+import { fill, words } from './words.js';
 
 const KEPT_AS = 'voiceagent.microphone';
 const TEST_MS = 20_000;
@@ -29,11 +30,12 @@ export class Microphones extends EventTarget {
   /** Read the list again: names appear once the person has allowed a microphone. */
   async refresh() {
     const chosen = this._select.value || (localStorage.getItem(KEPT_AS) ?? '');
+    this._button.textContent = this._tested ? words.controls.stopTest : words.controls.test;
     const found = await listMicrophones();
     const options = found
       .filter(({ id }) => id !== 'default' && id !== 'communications')
-      .map(({ id, name }, index) => element('option', { value: id }, name || `Microphone ${index + 1}`));
-    this._select.replaceChildren(element('option', { value: '' }, 'Browser’s choice'), ...options);
+      .map(({ id, name }, index) => element('option', { value: id }, name || fill(words.controls.numbered, { number: index + 1 })));
+    this._select.replaceChildren(element('option', { value: '' }, words.controls.browsersChoice), ...options);
     this._select.value = chosen;
     if (this._select.selectedIndex < 0) this._select.value = '';
   }
@@ -43,7 +45,7 @@ export class Microphones extends EventTarget {
     closeStream(this._tested);
     this._tested = null;
     this._button.setAttribute('aria-pressed', 'false');
-    this._button.textContent = 'Test';
+    this._button.textContent = words.controls.test;
     this.dispatchEvent(new CustomEvent('test', { detail: null }));
   }
 
@@ -55,7 +57,7 @@ export class Microphones extends EventTarget {
       return;
     }
     this._button.setAttribute('aria-pressed', 'true');
-    this._button.textContent = 'Stop';
+    this._button.textContent = words.controls.stopTest;
     this._timer = setTimeout(() => this.stopTest(), TEST_MS);
     this.dispatchEvent(new CustomEvent('test', { detail: this._tested }));
     await this.refresh();

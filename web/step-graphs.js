@@ -4,6 +4,7 @@
  */
 
 import { element } from './element.js';
+import { fill, words } from './words.js';
 
 /**
  * @typedef {import('./lib/protocol.js').AgentSteps} AgentSteps
@@ -161,13 +162,13 @@ class Graph {
 
   /** @param {Step} step @param {AgentSteps[]} agents @returns {HTMLLIElement} */
   _row(step, agents) {
-    const title = element('span', { class: 'name' }, readable(step.name));
+    const title = element('span', { class: 'name', 'data-now': words.steps.now }, readable(step.name));
     const row = element('li', { 'data-step': step.name }, title);
     const notes = [];
-    if (step.everywhere) notes.push('at any time');
-    if (step.handoff !== null) notes.push(`goes on with ${agents[step.handoff]?.agent ?? 'another agent'}`);
+    if (step.everywhere) notes.push(words.steps.anyTime);
+    if (step.handoff !== null) notes.push(fill(words.steps.handsOff, { agent: agents[step.handoff]?.agent ?? words.steps.otherAgent }));
     if (notes.length) row.append(element('span', { class: 'note' }, notes.join(', ')));
-    if (step.next.length) row.append(element('span', { class: 'hidden' }, `leads to ${step.next.map(readable).join(', ')}`));
+    if (step.next.length) row.append(element('span', { class: 'hidden' }, fill(words.steps.leadsTo, { steps: step.next.map(readable).join(', ') })));
     row.append(element('span', { class: 'hidden seen' }));
     if (step.values.length) {
       row.append(element('dl', {}, ...step.values.flatMap((value) => [
@@ -225,7 +226,7 @@ class Graph {
   /** @param {HTMLLIElement} row @param {boolean} seen */
   _see(row, seen) {
     row.classList.toggle('seen', seen);
-    /** @type {HTMLElement} */ (row.querySelector('.hidden.seen')).textContent = seen ? 'the call was here' : '';
+    /** @type {HTMLElement} */ (row.querySelector('.hidden.seen')).textContent = seen ? words.steps.seen : '';
   }
 
   /** Draw the ways beside the rows, where these are now. */

@@ -1,15 +1,9 @@
 /** A tool call as a card: its name and arguments as they were called, and what came of it. */
 
 import { element } from './element.js';
+import { words } from './words.js';
 
 /** @typedef {import('./lib/protocol.js').ToolProgress} ToolProgress */
-
-const STATES = {
-  running: 'running …',
-  completed: '✓ done',
-  failed: '✕ failed',
-  abandoned: '– given up when the reply was interrupted',
-};
 
 /** @param {ToolProgress} tool @returns {HTMLLIElement} */
 export function toolCard(tool) {
@@ -20,7 +14,7 @@ export function toolCard(tool) {
     element(
       'div', { class: 'title' },
       element('code', {}, `${tool.name}(${shortArguments(tool.arguments)})`),
-      element('span', { class: 'state' }, STATES[status]),
+      element('span', { class: 'state' }, words.tools[status]),
     ),
   );
   if (tool.output !== null) box.append(result(tool.output));
@@ -38,7 +32,7 @@ function shortArguments(text) {
 function result(text) {
   const value = parse(text);
   const list = element('dl');
-  const entries = isObject(value) ? Object.entries(value) : [['result', value ?? text]];
+  const entries = isObject(value) ? Object.entries(value) : [[words.tools.result, value ?? text]];
   for (const [name, part] of entries) {
     list.append(element('dt', {}, String(name)), element('dd', {}, typeof part === 'string' ? part : JSON.stringify(part)));
   }

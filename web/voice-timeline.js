@@ -4,7 +4,7 @@
  */
 
 const SECONDS = 12;
-const STEP_MS = 50;
+export const STEP_MS = 50;
 const BARS = (SECONDS * 1000) / STEP_MS;
 
 export class VoiceTimeline {
@@ -27,7 +27,7 @@ export class VoiceTimeline {
 
   /** Show the levels (0…1) of now. @param {number} agent @param {number} caller @param {number} nowMs */
   add(agent, caller, nowMs) {
-    if (nowMs - this._lastMs < STEP_MS) return;
+    if (nowMs - this._lastMs < STEP_MS - 1) return;
     this._lastMs = nowMs;
     this._levels.push({ agent, caller });
     if (this._levels.length > BARS) this._levels.shift();

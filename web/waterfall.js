@@ -1,6 +1,7 @@
 /** The turns' waterfalls: what the caller waited for, a part per row, from their last word to the first sound of the reply. */
 
 import { element } from './element.js';
+import { fill, milliseconds, words } from './words.js';
 
 /**
  * @typedef {import('./lib/protocol.js').TurnMeasured} TurnMeasured
@@ -9,42 +10,16 @@ import { element } from './element.js';
 
 const MAX_TURNS = 50;
 
-/** The parts of a wait, in the order of a turn. @type {Record<string, string>} */
-const PARTS = {
-  uplink: 'Audio in',
-  vad: 'Voice detection',
-  endpoint: 'Your pause',
-  stt_wait: 'Your words',
-  llm_ttft: 'Thinking',
-  llm_writing: 'Writing',
-  guard: 'Guard',
-  tool: 'Tool',
-  tts_first_audio: 'Voice',
-  held: 'You spoke',
-  playout: 'Audio out',
-  other: 'Unexplained',
-};
+/** The parts of a wait, in the order of a turn. @type {readonly string[]} */
+const PARTS = [
+  'uplink', 'vad', 'endpoint', 'stt_wait', 'llm_ttft', 'llm_writing', 'guard', 'tool', 'tts_first_audio', 'held', 'playout', 'other',
+];
 
-/** The stages that have a limit, for those that were over it. @type {Record<string, string>} */
-const STAGES = {
-  ...PARTS,
-  turn_judge: 'Turn over?',
-  stt_partial: 'Live captions',
-  stt_final: 'Understanding',
-  llm_inter_token: 'Per word',
-  answer: 'Turn over → first sound',
-  voice_to_voice: 'You → agent',
-  barge_in_stop: 'Interruption → silence',
-};
+/** What is said otherwise to somebody who watches the caller, in English as the whole monitor. */
+const WATCHED = { endpoint: 'Caller’s pause', stt_wait: 'Caller’s words', held: 'Caller spoke', voice_to_voice: 'Caller → agent' };
+const WATCHED_TIMES = { silentWhy: 'No sound of this reply reached the caller.', stopped: 'The caller interrupted: silent after {ms}.' };
 
-/** The same for somebody who watches the caller. @type {Record<string, string>} */
-const WATCHED = {
-  ...STAGES,
-  endpoint: 'Caller’s pause',
-  stt_wait: 'Caller’s words',
-  held: 'Caller spoke',
-  voice_to_voice: 'Caller → agent',
-};
+/** @typedef {{stages: Record<string, string>, times: import('./words.js').Words['times']}} Names */
 
 export class Waterfalls {
   /**
@@ -54,31 +29,37 @@ export class Waterfalls {
   constructor(list, empty, { watched = false } = {}) {
     this._list = list;
     this._empty = empty;
-    this._names = watched ? WATCHED : STAGES;
+    this._watched = watched;
   }
 
   /** Begin a call: the turns of earlier calls stay below a line. */
   begin() {
-    if (this._list.querySelector('[data-turn]')) this._list.prepend(element('li', { class: 'divider' }, 'Earlier calls'));
+    if (this._list.querySelector('[data-turn]')) this._list.prepend(element('li', { class: 'divider' }, words.times.earlier));
+  }
+
+  /** @returns {Names} */
+  _names() {
+    if (!this._watched) return words;
+    return { stages: { ...words.stages, ...WATCHED }, times: { ...words.times, ...WATCHED_TIMES } };
   }
 
   /** @param {TurnMeasured} turn */
   add(turn) {
     this._empty.hidden = true;
     this._list.querySelectorAll('details').forEach((other) => { other.open = false; });
-    this._list.prepend(element('li', { 'data-turn': String(turn.turn) }, details(turn, this._names)));
+    this._list.prepend(element('li', { 'data-turn': String(turn.turn) }, details(turn, this._names())));
     while (this._list.childElementCount > MAX_TURNS) this._list.lastElementChild?.remove();
   }
 }
 
-/** @param {TurnMeasured} turn @param {Record<string, string>} names of the stages */
+/** @param {TurnMeasured} turn @param {Names} names */
 function details(turn, names) {
   const over = turn.missed.length > 0;
-  const verdict = over ? '▲ over budget' : turn.wait_ms === null ? '' : '✓ within budget';
+  const verdict = over ? names.times.over : turn.wait_ms === null ? '' : names.times.within;
   const summary = element(
     'summary', {},
-    element('span', { class: 'name' }, `Turn ${turn.turn}`),
-    element('span', { class: 'total' }, turn.wait_ms === null ? 'no sound' : ms(turn.wait_ms)),
+    element('span', { class: 'name' }, fill(names.times.turn, { turn: turn.turn })),
+    element('span', { class: 'total' }, turn.wait_ms === null ? names.times.silent : milliseconds(turn.wait_ms)),
     element('span', { class: over ? 'verdict over' : 'verdict' }, verdict),
   );
   const made = element('details', {}, summary);
@@ -88,7 +69,7 @@ function details(turn, names) {
   return made;
 }
 
-/** @param {TurnMeasured} turn @param {number} waitMs @param {Record<string, string>} names */
+/** @param {TurnMeasured} turn @param {number} waitMs @param {Names} names */
 function table(turn, waitMs, names) {
   const body = element('tbody');
   let toldMs = 0;
@@ -96,17 +77,17 @@ function table(turn, waitMs, names) {
     const beforeMs = toldMs;
     toldMs += pieces.reduce((sum, piece) => sum + piece.duration_ms, 0);
     // Whole figures that add up to the whole wait's.
-    body.append(row(part, names[part] ?? part, pieces, waitMs, Math.round(toldMs) - Math.round(beforeMs), turn.missed.includes(part)));
+    body.append(row(part, names.stages[part] ?? part, pieces, waitMs, Math.round(toldMs) - Math.round(beforeMs), turn.missed.includes(part)));
   }
-  const whole = element('tr', { class: 'whole' }, label(turn.typed ? 'Message → agent' : names.voice_to_voice ?? ''));
-  whole.append(element('td', { class: 'ms' }, ms(waitMs)));
+  const whole = element('tr', { class: 'whole' }, label(turn.typed ? names.times.message : names.stages.voice_to_voice));
+  whole.append(element('td', { class: 'ms' }, milliseconds(waitMs)));
   body.append(whole);
-  const caption = `The wait in turn ${turn.turn}, in milliseconds from the ${turn.typed ? 'message' : 'caller’s last word'} on`;
+  const caption = fill(turn.typed ? names.times.captionTyped : names.times.caption, { turn: turn.turn });
   return element(
     'table', { class: 'waterfall' },
     element('caption', { class: 'hidden' }, caption),
     element('colgroup', {}, element('col', { class: 'stage' }), element('col'), element('col', { class: 'duration' })),
-    element('thead', { class: 'hidden' }, element('tr', {}, heading('Part'), heading('When'), heading('Duration'))),
+    element('thead', { class: 'hidden' }, element('tr', {}, heading(names.times.part), heading(names.times.when), heading(names.times.duration))),
     body,
   );
 }
@@ -121,22 +102,22 @@ function row(part, title, pieces, waitMs, sumMs, over) {
     track.append(bar);
   }
   const name = element('th', { scope: 'row' }, `${title}${pieces.length > 1 ? ` ×${pieces.length}` : ''}`);
-  return element('tr', over ? { class: 'over' } : {}, name, element('td', {}, track), element('td', { class: 'ms' }, `${sumMs || '<1'} ms`));
+  return element('tr', over ? { class: 'over' } : {}, name, element('td', {}, track), element('td', { class: 'ms' }, sumMs ? milliseconds(sumMs) : '<1 ms'));
 }
 
-/** @param {TurnMeasured} turn @param {Record<string, string>} names */
+/** @param {TurnMeasured} turn @param {Names} names */
 function foot(turn, names) {
   const told = turn.missed.map((stage) => element('p', { class: 'over' }, `▲ ${missed(turn, stage, names)}`));
   if (turn.barge_in_stop_ms !== null && !turn.missed.includes('barge_in_stop')) {
-    told.push(element('p', {}, `${names === WATCHED ? 'The caller' : 'You'} interrupted: silent after ${ms(turn.barge_in_stop_ms)}.`));
+    told.push(element('p', {}, fill(names.times.stopped, { ms: milliseconds(turn.barge_in_stop_ms) })));
   }
-  if (turn.wait_ms === null) told.unshift(element('p', {}, `No sound of this reply reached ${names === WATCHED ? 'the caller' : 'you'}.`));
+  if (turn.wait_ms === null) told.unshift(element('p', {}, names.times.silentWhy));
   return element('div', { class: 'foot' }, ...told);
 }
 
-/** What a stage over its limit took. Its work may have run beside other work, and then is not in the sum. @param {TurnMeasured} turn @param {string} stage @param {Record<string, string>} names */
+/** What a stage over its limit took. Its work may have run beside other work, and then is not in the sum. @param {TurnMeasured} turn @param {string} stage @param {Names} names */
 function missed(turn, stage, names) {
-  const name = names[stage] ?? stage;
+  const name = names.stages[stage] ?? stage;
   const spans = turn.spans.filter((span) => span.stage === stage).sort((a, b) => b.duration_ms - a.duration_ms);
   /** @type {Record<string, [number | null, number | null]>} */
   const wholes = {
@@ -144,16 +125,16 @@ function missed(turn, stage, names) {
     barge_in_stop: [turn.barge_in_stop_ms, turn.barge_in_stop_limit_ms],
   };
   const [tookMs, limitMs] = wholes[stage] ?? [spans[0]?.duration_ms ?? null, spans[0]?.limit_ms ?? null];
-  return tookMs === null || limitMs === null ? `${name} was over its limit.` : `${name}: ${ms(tookMs)}, limit ${ms(limitMs)}.`;
+  if (tookMs === null || limitMs === null) return fill(names.times.missedUnknown, { stage: name });
+  return fill(names.times.missed, { stage: name, took: milliseconds(tookMs), limit: milliseconds(limitMs) });
 }
 
 /** The pieces of each part, in the order of a turn. @param {WaitPart[]} pieces @returns {[string, WaitPart[]][]} */
 function byPart(pieces) {
-  const order = Object.keys(PARTS);
   /** @type {Map<string, WaitPart[]>} */
   const parts = new Map();
   for (const piece of pieces) parts.set(piece.part, [...(parts.get(piece.part) ?? []), piece]);
-  return [...parts].sort(([one], [other]) => order.indexOf(one) - order.indexOf(other));
+  return [...parts].sort(([one], [other]) => PARTS.indexOf(one) - PARTS.indexOf(other));
 }
 
 /** @param {string} text */
@@ -164,11 +145,6 @@ function label(text) {
 /** @param {string} text */
 function heading(text) {
   return element('th', { scope: 'col' }, text);
-}
-
-/** @param {number} value */
-function ms(value) {
-  return `${Math.round(value).toLocaleString('en')} ms`;
 }
 
 /** @param {number} value @param {number} whole */

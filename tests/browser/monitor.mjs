@@ -1,54 +1,27 @@
-// Looks at a server and its call on the monitor in Chromium, in each of its states, on a desktop and a telephone, by day and by night,
-// has axe look for what keeps people out, and prints what was shown as JSON. node monitor.mjs URL SERVER_PID KEY CALL SHOTS|-
-import { createRequire } from 'node:module';
-import { chromium } from 'playwright-core';
+// Looks at a server and its call on the monitor, in each of its states, and returns what was shown.
+// URL SERVER_PID SIGSTOP|SIGKILL KEY CALL SHOTS|-: the signal by which the server is lost at the end
+import { Looks, PHONE } from './looks.mjs';
 
-const [, , url, serverPid, key, call, folder] = process.argv;
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-const LOOKS = { desktop: { width: 1440, height: 900 }, phone: { width: 375, height: 720 } };
-const seen = { violations: [], errors: [], shown: {}, requests: [] };
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM,
-  headless: true,
-  args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update'],
-});
+const DESKTOP = { width: 1440, height: 900 }; // where a call stands beside the server
 
-const page = await (await browser.newContext({ viewport: LOOKS.desktop })).newPage();
-page.setDefaultTimeout(20_000);
-page.on('pageerror', (error) => seen.errors.push(error.message));
-page.on('request', (request) => seen.requests.push(request.url()));
-await page.addInitScript({ path: AXE });
+export default async function monitor(browser, url, serverPid, death, key, call, folder) {
+  const seen = { shown: {}, requests: [] };
+  const looks = new Looks(browser, folder, { sizes: { desktop: DESKTOP, phone: PHONE }, isShared: true });
+  const page = await browser.open('about:blank', { axe: true, viewport: DESKTOP });
+  page.on('request', (request) => seen.requests.push(request.url()));
 
-/** Look at the page as it is now; `all`: as a desktop and a telephone by day and by night, else as one of each. */
-async function look(state, all = false) {
-  for (const [name, viewport] of Object.entries(LOOKS)) {
-    await page.setViewportSize(viewport);
-    for (const colorScheme of all ? ['light', 'dark'] : [name === 'phone' ? 'dark' : 'light']) {
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
-      seen.violations.push(...found.violations.map(({ id, nodes }) => `${state} ${name} ${colorScheme} ${id}: ${nodes[0].target} ${nodes[0].failureSummary}`));
-      if (folder !== '-') await page.screenshot({ path: `${folder}/monitor-${state}-${name}-${colorScheme}.png`, fullPage: name === 'phone' });
-    }
-    const cut = await page.evaluate(() => [...document.querySelectorAll('td, th, dd, .what, .brand span')]
-      .filter((part) => part.checkVisibility() && part.textContent && part.clientWidth > 1 && part.scrollWidth > part.clientWidth + 1).map((part) => part.textContent));
-    seen.violations.push(...cut.map((part) => `${state} ${name}: ${part} is cut`));
-    if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) seen.violations.push(`${state} is too wide on a ${name}`);
+  const look = (state) => looks.at(page, `monitor-${state}`);
+  const text = async (id) => (await page.innerText(`#${id}`)).replace(/\s+/g, ' ');
+  const says = (id, words) => page.waitForFunction(([place, wanted]) => {
+    const box = document.getElementById(place);
+    return box.checkVisibility() && box.textContent.includes(wanted);
+  }, [id, words]);
+
+  async function enter(value) {
+    await page.fill('#problem input', value);
+    await page.keyboard.press('Enter');
   }
-  await page.setViewportSize(LOOKS.desktop);
-}
 
-const text = async (id) => (await page.innerText(`#${id}`)).replace(/\s+/g, ' ');
-const says = (id, words) => page.waitForFunction(([place, wanted]) => {
-  const box = document.getElementById(place);
-  return box.checkVisibility() && box.textContent.includes(wanted);
-}, [id, words]);
-
-async function enter(value) {
-  await page.fill('#problem input', value);
-  await page.keyboard.press('Enter');
-}
-
-try {
   await page.goto(`${url}/monitor#call=${call}`);
   await says('problem', 'wants a key');
   await look('missing-key');
@@ -62,11 +35,11 @@ try {
   await enter(key);
   await page.waitForSelector('#turns [data-turn="1"]');
   await page.click('#back');
-  await page.waitForSelector(`#calls [data-call="${call}"]`);
+  await page.waitForFunction((id) => document.querySelector(`#calls [data-call="${id}"]`)?.textContent.includes(' ms'), call);
   await says('status-text', 'Live');
   seen.shown.problem = await page.isVisible('#problem');
   for (const id of ['alerts', 'budget', 'calls', 'stages', 'ended-none', 'places']) seen.shown[id] = await text(id);
-  await look('server', true);
+  await look('server');
 
   await page.focus(`#calls [data-call="${call}"] a`);
   await page.keyboard.press('Enter');
@@ -75,7 +48,7 @@ try {
   await page.waitForFunction(() => document.getElementById('call-facts').textContent);
   for (const id of ['call-title', 'call-facts', 'turns', 'events', 'shown']) seen.shown[`call ${id}`] = await text(id);
   seen.shown.address = page.url().replace(url, '');
-  await look('call', true);
+  await look('call');
   await page.selectOption('#kind', { label: 'tools, steps, values' });
   seen.shown.tools = await page.locator('#events .kind').allInnerTexts();
   await page.selectOption('#kind', '');
@@ -93,29 +66,26 @@ try {
   await page.waitForFunction(() => document.getElementById('call-actions').hidden);
   seen.shown.ended = await text('ended');
   seen.shown.nobody = await page.isVisible('#calls-none');
-  await page.goto(`${url}/monitor#call=${call}`);
   await page.reload();
   await says('call-problem', 'The call is over');
   seen.shown.again = await page.locator('#events .kind').allInnerTexts();
   await page.click('#back', { trial: true });
-  await page.goto(`${url}/monitor#call=rtc_nobody`);
+  await page.evaluate(() => { location.hash = 'call=rtc_nobody'; }); // Firefox tells no driver of the end of such a navigation
   await says('call-problem', 'Nothing is known of this call');
   await look('unknown-call');
-  await page.setViewportSize(LOOKS.phone);
+  await page.setViewportSize(PHONE);
   await page.click('#back');
   await page.waitForFunction(() => document.getElementById('call').hidden);
-  await page.setViewportSize(LOOKS.desktop);
+  await page.setViewportSize(DESKTOP);
 
-  process.kill(Number(serverPid), 'SIGSTOP');
+  process.kill(Number(serverPid), death);
   await says('problem', 'does not answer');
   seen.shown.lost = await text('problem');
-  process.kill(Number(serverPid), 'SIGCONT');
-  await says('status-text', 'Live');
-  seen.shown.problemAfterwards = await page.isVisible('#problem');
-  process.kill(Number(serverPid), 'SIGKILL');
-  await says('problem', 'does not answer');
   await look('lost');
-  console.log(JSON.stringify(seen));
-} finally {
-  await browser.close();
+  if (death === 'SIGSTOP') {
+    process.kill(Number(serverPid), 'SIGCONT');
+    await says('status-text', 'Live');
+    seen.shown.problemAfterwards = await page.isVisible('#problem');
+  }
+  return { ...seen, violations: looks.violations };
 }

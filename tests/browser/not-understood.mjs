@@ -1,26 +1,17 @@
-// Drives the page in Chromium through one call, with a WAV file as the microphone, until the agent has answered speech of which no
-// word was understood, and prints the captions as JSON. node not-understood.mjs URL MICROPHONE.wav PROFILE_FOLDER
-import { opened } from './browser.mjs';
+// Says something on the page of which no word is understood, until the agent has answered, and returns the captions. URL SPEECH.wav
+import { speak } from './browser.mjs';
+import { answered } from './calls.mjs';
 
-const [, , url, microphone, folder] = process.argv;
-const LIMIT_MS = 90_000;
-
-const context = await opened(folder, `${microphone}%noloop`, '--allow-loopback-in-peer-connection');
-const errors = [];
-try {
-  const page = await context.newPage();
-  page.setDefaultTimeout(LIMIT_MS);
-  page.on('pageerror', (error) => errors.push(error.message));
-  await page.goto(url);
+export default async function notUnderstood(browser, url, speech) {
+  const page = await browser.open(url, { speaks: true });
   await page.click('#call');
+  await answered(page);
+  await speak(page, speech);
   await page.waitForSelector('.caller .not-understood');
   await page.waitForFunction(() => document.querySelectorAll('.agent .heard').length === 2);
   await page.waitForFunction(() => [...document.querySelectorAll('.agent .heard')].pop().textContent.endsWith('.'));
-  const seen = await page.evaluate(() => ({
+  return page.evaluate(() => ({
     caller: [...document.querySelectorAll('.caller .words')].map((words) => words.textContent),
     agent: [...document.querySelectorAll('.agent .words .heard')].map((words) => words.textContent),
   }));
-  console.log(JSON.stringify({ ...seen, errors }));
-} finally {
-  await context.close();
 }

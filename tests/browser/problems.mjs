@@ -1,104 +1,98 @@
-// Drives the page in Chromium through what can go wrong with a call, and prints the code and the text of each problem that was
-// shown, in order, as JSON. node problems.mjs URL full SERVER_PID | node problems.mjs URL memory
-// | node problems.mjs URL key GOOD_KEY | node problems.mjs URL failing
-import { chromium } from 'playwright-core';
+// Goes through what can go wrong with a call on the page. Returns the code and the text of each problem that was shown, in order.
+// URL all SERVER_PID KEY: on a server for one call, whose language model fails | URL memory | URL key KEY
+import { hangUp, problem, state, type } from './calls.mjs';
 
-const [, , url, scenario, argument] = process.argv;
-const ARGS = [
-  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-  '--disable-component-update', '--disable-sync', '--use-fake-device-for-media-stream',
-  '--autoplay-policy=no-user-gesture-required', '--allow-loopback-in-peer-connection',
-];
-const shown = [];
-const pageErrors = [];
+/** What is shown. */
+class Problems {
+  constructor() {
+    this.shown = [];
+  }
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, headless: true, args: ARGS });
+  /** Wait for one, and note it. @param {any} page @param {string} code */
+  async wait(page, code) {
+    await problem(page, code);
+    this.shown.push({ code, text: await page.innerText('#problem'), state: await page.evaluate(() => document.body.dataset.state) });
+  }
+}
 
-async function open({ microphone }) {
-  const context = await browser.newContext({ permissions: microphone ? ['microphone'] : [] });
-  const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
-  page.on('pageerror', (error) => pageErrors.push(error.message));
-  await page.goto(url);
+async function enter(page, key) {
+  await page.fill('#problem input', key);
+  await page.keyboard.press('Enter');
+}
+
+/** A call that waits for its key. */
+async function key(browser, problems, url, value) {
+  const page = await browser.open(url);
+  await page.click('#call');
+  await problems.wait(page, 'missing_api_key');
+  await enter(page, value);
+  await state(page, 'live');
+  await page.keyboard.press('m');
+  if ((await page.getAttribute('#mute', 'aria-pressed')) !== 'true') throw new Error('M did not mute');
   return page;
 }
 
-const live = (page) => page.waitForFunction(() => document.body.dataset.state === 'live');
-
-async function problem(page, code) {
-  await page.waitForFunction((wanted) => {
-    const box = document.getElementById('problem');
-    return !box.hidden && box.dataset.code === wanted;
-  }, code);
-  shown.push({ code, text: await page.innerText('#problem'), state: await page.evaluate(() => document.body.dataset.state) });
-}
-
-async function full() {
-  const refused = await open({ microphone: false });
-  await refused.click('#call');
-  await problem(refused, 'microphone_refused');
-
-  const first = await open({ microphone: true });
-  await first.click('#call');
-  await live(first);
-  const second = await open({ microphone: true });
-  await second.keyboard.press('Space');
-  await problem(second, 'server_full');
-
-  await first.keyboard.press('Space');
-  await first.waitForFunction(() => document.body.dataset.state === 'idle');
-  await second.waitForFunction(async () => (await (await fetch('/metrics')).text()).includes('voiceagent_calls_active 0'));
-  await second.click('#problem button');
-  await live(second);
-  if (await second.isVisible('#problem')) throw new Error('the problem is still shown in the call that solved it');
-
-  process.kill(Number(argument), 'SIGTERM');
-  await problem(second, 'server_stopping');
-  await second.click('#problem button');
-  await problem(second, 'server_unreachable');
-}
-
-async function memory() {
-  const first = await open({ microphone: true });
-  await first.click('#call');
-  await live(first);
-  const second = await open({ microphone: true });
-  await second.click('#call');
-  await problem(second, 'memory_full');
-}
-
-async function key() {
-  const page = await open({ microphone: true });
-  await page.click('#call');
-  await problem(page, 'missing_api_key');
-  await page.fill('#problem input', argument);
-  await page.keyboard.press('Enter');
-  await live(page);
-  await page.keyboard.press('m');
-  if ((await page.getAttribute('#mute', 'aria-pressed')) !== 'true') throw new Error('M did not mute');
-  await page.click('#call');
-  await page.waitForFunction(() => document.body.dataset.state === 'idle');
-}
-
 /** Two messages that the language model's server fails to answer. */
-async function failing() {
-  const page = await open({ microphone: true });
-  await page.click('#call');
-  await live(page);
+async function failures(page) {
   for (const count of [1, 2]) {
-    await page.fill('#message', 'What can you do?');
-    await page.keyboard.press('Enter');
+    await type(page, 'What can you do?');
     await page.waitForFunction((wanted) => document.querySelectorAll('.failure').length === wanted, count);
     await page.waitForFunction((wanted) => document.querySelectorAll('#turns [data-turn]').length === wanted, count);
   }
-  for (const told of await page.$$eval('.failure', (lines) => lines.map((line) => line.textContent))) {
-    shown.push({ code: 'failure', text: told, state: 'idle' });
-  }
+  return page.$$eval('.failure', (lines) => lines.map((line) => line.textContent));
 }
 
-try {
-  await { full, memory, key, failing }[scenario]();
-  console.log(JSON.stringify({ shown, pageErrors }));
-} finally {
-  await browser.close();
+async function all(browser, problems, url, serverPid, value) {
+  const refused = await browser.open(url, { microphone: false });
+  await refused.click('#call');
+  await problems.wait(refused, 'microphone_refused');
+
+  const first = await key(browser, problems, url, value);
+  const failed = await failures(first);
+  const second = await browser.open(url);
+  await second.keyboard.press('Space');
+  await second.waitForSelector('#problem input');
+  await enter(second, value);
+  await problems.wait(second, 'server_full');
+
+  await first.evaluate(() => document.activeElement.blur());
+  await first.keyboard.press('Space');
+  await state(first, 'idle');
+  await second.waitForFunction(async (token) => {
+    const response = await fetch('/metrics', { headers: { Authorization: `Bearer ${token}` } });
+    return (await response.text()).includes('voiceagent_calls_active 0');
+  }, value);
+  await second.click('#problem button');
+  await state(second, 'live');
+  if (await second.isVisible('#problem')) throw new Error('the problem is still shown in the call that solved it');
+
+  process.kill(Number(serverPid), 'SIGTERM');
+  await problems.wait(second, 'server_stopping');
+  await second.click('#problem button');
+  await problems.wait(second, 'server_unreachable');
+  return { failed };
+}
+
+/** Where the model's memory holds one call; what the page says of the model is read, too, on a desktop and on a telephone. */
+async function memory(browser, problems, url) {
+  const first = await browser.open(url);
+  const unfit = [];
+  for (const width of [1280, 390]) {
+    await first.setViewportSize({ width, height: 800 });
+    await first.waitForSelector('#unfit:not([hidden])');
+    const tooWide = await first.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+    unfit.push({ text: await first.innerText('#unfit'), tooWide });
+  }
+  await first.click('#call');
+  await state(first, 'live');
+  const second = await browser.open(url);
+  await second.click('#call');
+  await problems.wait(second, 'memory_full');
+  return { unfit };
+}
+
+export default async function seen(browser, url, scenario, ...given) {
+  const problems = new Problems();
+  const ways = { all, memory, key: async (...told) => void await hangUp(await key(...told)) };
+  return { ...(await ways[scenario](browser, problems, url, ...given)), shown: problems.shown };
 }

@@ -1,52 +1,22 @@
-// Calls that are recorded, in Chromium: one on the page, which is asked by a typed line to record no more, and one by the button on a
-// German page. Prints what they show as JSON. node recording.mjs URL SCREENSHOT_FOLDER|-
-import { createRequire } from 'node:module';
-import { chromium } from 'playwright-core';
+// Calls that are recorded: one on the page, which is asked by a typed line to record no more, and one by the button on a German page.
+// Returns what they show. URL SCREENSHOT_FOLDER|-
+import { Looks } from './looks.mjs';
 
-const [, , url, folder] = process.argv;
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-const LOOKS = { desktop: { width: 1280, height: 800 }, phone: { width: 375, height: 720 } };
-const seen = { violations: [], errors: [] };
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM,
-  headless: true,
-  args: [
-    '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-    '--disable-component-update', '--use-fake-device-for-media-stream', '--autoplay-policy=no-user-gesture-required',
-    '--allow-loopback-in-peer-connection',
-  ],
-});
+export default async function recording(browser, url, folder) {
+  const looks = new Looks(browser, folder);
+  const seen = {};
 
-async function open(place) {
-  const page = await (await browser.newContext({ permissions: ['microphone'], viewport: LOOKS.desktop })).newPage();
-  page.setDefaultTimeout(30_000);
-  page.on('pageerror', (error) => seen.errors.push(error.message));
-  await page.addInitScript({ path: AXE });
-  await page.route('**/shop', (route) => route.fulfill({
+  const open = (place) => browser.open(place, { axe: true, before: (page) => page.route('**/shop', (route) => route.fulfill({
     contentType: 'text/html',
     body: '<!doctype html><html lang="de"><title>Laden</title><main><h1>Laden</h1></main><script src="/widget.js"></script></html>',
-  }));
-  await page.goto(place);
-  return page;
-}
+  })) });
 
-async function look(page, notice, name) {
-  for (const [size, viewport] of Object.entries(LOOKS)) {
-    await page.setViewportSize(viewport);
-    for (const colorScheme of ['light', 'dark']) {
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
-      const where = `${name} ${size} ${colorScheme}`;
-      seen.violations.push(...found.violations.map(({ id, nodes }) => `${where} ${id}: ${nodes[0].failureSummary}`));
-      if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) seen.violations.push(`${where} is too wide`);
-      const { x, y, width, height } = await notice.boundingBox();
-      if (x < 0 || y < 0 || x + width > viewport.width || y + height > viewport.height) seen.violations.push(`${where}: out of sight`);
-      if (folder !== '-') await page.screenshot({ path: `${folder}/recording-${name}-${size}-${colorScheme}.png` });
-    }
-  }
-}
+  const look = (page, notice, name) => looks.at(page, `recording-${name}`, async () => {
+    const { x, y, width, height } = await notice.boundingBox();
+    const size = page.viewportSize();
+    return x < 0 || y < 0 || x + width > size.width || y + height > size.height ? ['out of sight'] : [];
+  });
 
-try {
   const page = await open(url);
   const notice = page.locator('#recording');
   seen.before = await notice.ariaSnapshot();
@@ -82,7 +52,5 @@ try {
   await shop.locator('voiceagent-call .call').click();
   await shop.waitForFunction(() => document.querySelector('voiceagent-call').dataset.state === 'idle');
   seen.widgetEnded = await told.textContent();
-  console.log(JSON.stringify(seen));
-} finally {
-  await browser.close();
+  return { ...seen, violations: looks.violations };
 }

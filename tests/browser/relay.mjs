@@ -1,46 +1,44 @@
-// Makes a call from the page in a Chromium that may send no UDP, and prints the kind of the candidate that carried it, how it
-// reaches the relay, and how many transports were offered, as JSON.
-// node relay.mjs URL
-import { chromium } from 'playwright-core';
+// Calls from the page in a Chromium that may send no UDP, once by each address of the relay that the server tells. Returns for each the
+// kind of the candidate that carried it, how it reaches the relay, and how many transports were offered. URL SCHEME ... (turn, turns)
+import { hangUp, state, withoutUdp } from './calls.mjs';
 
-const [, , url] = process.argv;
-const ARGS = [
-  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-  '--disable-component-update', '--disable-sync', '--use-fake-device-for-media-stream',
-  '--autoplay-policy=no-user-gesture-required', '--allow-loopback-in-peer-connection',
-  '--webrtc-ip-handling-policy=disable_non_proxied_udp', '--ignore-certificate-errors',
-];
+/** Has the page's connection at hand, which knows the relay by one scheme. */
+const traced = (scheme) => (page) => page.addInitScript((only) => {
+  const Real = globalThis.RTCPeerConnection;
+  globalThis.RTCPeerConnection = class extends Real {
+    constructor(configuration) {
+      const iceServers = configuration.iceServers.map((each) => ({ ...each, urls: [each.urls].flat().filter((url) => url.startsWith(`${only}:`)) }));
+      super({ ...configuration, iceServers: iceServers.filter((each) => each.urls.length) });
+      globalThis.peer = this;
+    }
+  };
+}, scheme);
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, headless: true, args: ARGS });
-try {
-  const page = await (await browser.newContext({ permissions: ['microphone'] })).newPage();
-  page.setDefaultTimeout(30_000);
-  await page.addInitScript(() => {
-    const Real = globalThis.RTCPeerConnection;
-    globalThis.RTCPeerConnection = class extends Real {
-      constructor(configuration) {
-        super(configuration);
-        globalThis.peer = this;
-      }
-    };
-  });
-  await page.goto(url);
+async function carried(browser, url, scheme) {
+  const page = await browser.open(url, { before: traced(scheme) });
   await page.click('#call');
-  await page.waitForFunction(() => document.body.dataset.state === 'live');
-  const kinds = await page.evaluate(async () => {
+  await state(page, 'live');
+  const how = await page.evaluate(async () => {
     for (;;) {
       const stats = await globalThis.peer.getStats();
       const pair = [...stats.values()].find((s) => s.type === 'candidate-pair' && s.nominated && s.bytesReceived > 2000);
-      if (!pair) continue;
+      if (!pair) {
+        await new Promise((resolve) => { setTimeout(resolve, 50); });
+        continue;
+      }
       const local = stats.get(pair.localCandidateId);
-      return { local: local.candidateType, protocol: local.relayProtocol, received: pair.bytesReceived };
+      const sections = globalThis.peer.localDescription.sdp.split('\r\nm=');
+      const transports = sections.filter((section) => section.includes('\r\na=candidate:')).length;
+      return { local: local.candidateType, protocol: local.relayProtocol, transports };
     }
   });
-  const transports = await page.evaluate(
-    () => globalThis.peer.localDescription.sdp.split('\r\nm=').filter((section) => section.includes('\r\na=candidate:')).length,
-  );
-  console.log(JSON.stringify({ ...kinds, transports }));
-  await page.click('#call');
-} finally {
-  await browser.close();
+  await hangUp(page);
+  return how;
+}
+
+export default async function relay(plain, url, ...schemes) {
+  const browser = withoutUdp(plain);
+  const calls = [];
+  for (const scheme of schemes) calls.push(await carried(browser, url, scheme));
+  return { calls };
 }

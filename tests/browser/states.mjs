@@ -1,132 +1,171 @@
-// Drives the page in Chromium through its states, has axe look for what keeps people out in each, and prints what was found and
-// what was shown as JSON. node states.mjs URL SERVER_PID GOOD_KEY SCREENSHOT_FOLDER|-
-import { createRequire } from 'node:module';
-import { chromium } from 'playwright-core';
+// Walks the page through its states, looks at each, and returns what was found and what was shown.
+// URL SERVER_PID GOOD_KEY MODEL SPEECH.wav SCREENSHOT_FOLDER|-
+// The MODEL waits in some answers until its /release is fetched; so does the agent's tool. The SPEECH is one long utterance.
+import { speak } from './browser.mjs';
+import { hangUp, problem, state, type } from './calls.mjs';
+import { Looks } from './looks.mjs';
 
-const [, , url, serverPid, goodKey, folder] = process.argv;
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-const ARGS = [
-  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-  '--disable-component-update', '--disable-sync', '--use-fake-device-for-media-stream',
-  '--autoplay-policy=no-user-gesture-required', '--allow-loopback-in-peer-connection',
-];
-const LOOKS = [
-  { name: 'desktop-light', viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
-  { name: 'phone-dark', viewport: { width: 375, height: 720 }, colorScheme: 'dark' },
-];
-const seen = { violations: [], pageErrors: [], shown: {} };
+export default async function states(browser, url, serverPid, goodKey, model, speech, folder) {
+  const seen = { shown: {} };
+  const looks = new Looks(browser, folder, { isShared: true });
+  const look = (page, state) => looks.at(page, state);
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, headless: true, args: ARGS });
+  const status = (page, wanted) => page.waitForFunction((value) => document.getElementById('status').dataset.status === value, wanted);
+  const release = () => fetch(`${model}/release`);
+  const text = (page, place) => page.innerText(place);
 
-async function open(look) {
-  const context = await browser.newContext({ permissions: ['microphone'], ...look });
-  const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
-  page.on('pageerror', (error) => seen.pageErrors.push(error.message));
-  await page.addInitScript({ path: AXE });
-  await page.goto(url);
-  return page;
-}
-
-/** Look at the page as it is now, in both schemes. */
-async function look(page, style, state) {
-  for (const colorScheme of ['light', 'dark']) {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
-    for (const { id, nodes } of found.violations) {
-      seen.violations.push({ state, style, colorScheme, id, nodes: nodes.map((node) => `${node.target} ${node.failureSummary}`) });
-    }
+  /** When the page has told of a problem, in ms after this was done. */
+  async function noticed(page, code, does) {
+    const begun = page.evaluate((wanted) => new Promise((resolve) => {
+      const box = document.getElementById('problem');
+      const check = () => !box.hidden && box.dataset.code === wanted && resolve(performance.timeOrigin + performance.now());
+      new MutationObserver(check).observe(box, { attributes: true });
+    }), code);
+    const atMs = Date.now();
+    does();
+    return (await begun) - atMs;
   }
-  await page.emulateMedia({ colorScheme: style.includes('dark') ? 'dark' : 'light', reducedMotion: 'reduce' });
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  if (wide > 0) seen.violations.push({ state, style, id: 'wider-than-the-window', nodes: [`${wide} px`] });
-  const cut = await page.evaluate(() => [...document.querySelectorAll('.times th, .times td, .times span, .status span, .problem *')]
-    .filter((part) => part.scrollWidth > part.clientWidth + 1 && part.clientWidth > 1 && getComputedStyle(part).overflow !== 'visible')
-    .map((part) => part.textContent));
-  if (cut.length) seen.violations.push({ state, style, id: 'text-is-cut', nodes: cut });
-  if (folder !== '-') await page.screenshot({ path: `${folder}/${style}-${state}.png` });
-}
 
-const state = (page, wanted) => page.waitForFunction((value) => document.body.dataset.state === value, wanted);
-const problem = (page, code) => page.waitForFunction((wanted) => {
-  const box = document.getElementById('problem');
-  return !box.hidden && box.dataset.code === wanted;
-}, code);
+  /** With a key from an earlier call: who answers, what to say, and the panel of sound. */
+  async function welcome() {
+    const page = await browser.open(url, { axe: true, before: (opened) => opened.addInitScript((key) => {
+      if (location.protocol === 'http:') sessionStorage.setItem('voiceagent.key', key);
+    }, goodKey) });
+    await page.waitForSelector('#examples li');
+    await page.waitForSelector('#about-box > *');
+    await look(page, 'welcome');
+    await page.click('#sound');
+    await page.waitForSelector('#sound-panel');
+    await look(page, 'sound');
+    await page.close();
+  }
 
-async function through(style) {
-  const { name, ...options } = style;
-  const page = await open(options);
-  await look(page, name, 'idle');
-  await page.click('#call');
-  await problem(page, 'missing_api_key');
-  seen.shown.missing = await page.innerText('#problem');
-  await look(page, name, 'missing-key');
-  await page.fill('#problem input', 'no-key-of-this-server');
-  await page.keyboard.press('Enter');
-  await problem(page, 'invalid_api_key');
-  seen.shown.wrong = await page.innerText('#problem');
-  await page.fill('#problem input', 'schlüssel “quoted”');
-  await page.keyboard.press('Enter');
-  await page.waitForFunction(() => document.querySelector('#problem input')?.value === '');
-  await problem(page, 'invalid_api_key');
-  await look(page, name, 'wrong-key');
-  await page.route('**/v1/realtime/calls', async (route) => {
-    await look(page, name, 'connecting');
-    await route.continue();
-  }, { times: 1 });
-  await page.fill('#problem input', goodKey);
-  await page.keyboard.press('Enter');
-  await state(page, 'live');
-  await page.waitForFunction(() => document.querySelector('.agent .heard')?.textContent);
-  await look(page, name, 'in-call');
-  await page.click('#mute');
-  await look(page, name, 'muted');
-  await page.fill('#message', 'What is the weather in Paris tomorrow?');
-  await page.keyboard.press('Enter');
-  await page.waitForSelector('#turns [data-turn="1"]');
-  seen.shown.turn = await page.innerText('#turns li');
-  await look(page, name, 'turn');
-  await page.evaluate(() => document.querySelector('.times').scrollIntoView());
-  await look(page, name, 'times');
-  await page.click('#call');
-  await state(page, 'idle');
-  seen.shown.muted = [await page.getAttribute('#mute', 'aria-pressed'), await page.innerText('#mute')];
-  await look(page, name, 'ended');
-  await page.click('#call');
-  await state(page, 'live');
-  seen.shown.mutedAgain = [await page.getAttribute('#mute', 'aria-pressed'), await page.innerText('#mute')];
-  return page;
-}
+  /** Without a microphone: nobody allows it, or there is none. */
+  async function unheard() {
+    const refused = await browser.open(url, { microphone: false, axe: true });
+    await refused.click('#call');
+    await problem(refused, 'microphone_refused');
+    await look(refused, 'microphone-refused');
+    await refused.close();
+    const missing = await browser.open(url, { axe: true, before: (page) => page.addInitScript(() => {
+      if (navigator.mediaDevices) navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('There is none.', 'NotFoundError'));
+    }) });
+    await missing.click('#call');
+    await problem(missing, 'microphone_missing');
+    await look(missing, 'microphone-missing');
+    await missing.close();
+  }
 
-async function noticed(page, code, does) {
-  const begun = page.evaluate((wanted) => new Promise((resolve) => {
-    const box = document.getElementById('problem');
-    const check = () => !box.hidden && box.dataset.code === wanted && resolve(performance.timeOrigin + performance.now());
-    new MutationObserver(check).observe(box, { attributes: true });
-  }), code);
-  const atMs = Date.now();
-  does();
-  return (await begun) - atMs;
-}
+  /** Until the call: the page at rest, without a key, with a wrong one, and calling. */
+  async function before(page) {
+    await look(page, 'idle');
+    await page.click('#call');
+    await problem(page, 'missing_api_key');
+    seen.shown.missing = await text(page, '#problem');
+    await look(page, 'missing-key');
+    await page.fill('#problem input', 'no-key-of-this-server');
+    await page.keyboard.press('Enter');
+    await problem(page, 'invalid_api_key');
+    seen.shown.wrong = await text(page, '#problem');
+    await page.fill('#problem input', 'schlüssel “quoted”');
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => document.querySelector('#problem input')?.value === '');
+    await problem(page, 'invalid_api_key');
+    await look(page, 'wrong-key');
+    await page.route('**/v1/realtime/calls', async (route) => {
+      await look(page, 'connecting');
+      await route.continue();
+    }, { times: 1 });
+    await page.fill('#problem input', goodKey);
+    await page.keyboard.press('Enter');
+    await state(page, 'live');
+  }
 
-try {
-  const pages = [];
-  for (const style of LOOKS) pages.push([style, await through(style)]);
-  const [[style, first], [, second]] = pages;
-  seen.frozenMs = await noticed(first, 'quiet', () => process.kill(Number(serverPid), 'SIGSTOP'));
-  seen.shown.quiet = await first.innerText('#problem');
-  await look(first, style.name, 'quiet');
-  process.kill(Number(serverPid), 'SIGCONT');
-  await state(first, 'live');
-  await first.waitForFunction(() => document.getElementById('problem').hidden);
-  await state(second, 'live');
-  seen.killedMs = await noticed(second, 'resuming', () => process.kill(Number(serverPid), 'SIGKILL'));
-  seen.shown.resuming = await second.innerText('#problem');
-  await look(second, LOOKS[1].name, 'resuming');
-  await problem(second, 'lost');
-  seen.shown.lost = await second.innerText('#problem');
-  await look(second, LOOKS[1].name, 'lost');
-  console.log(JSON.stringify(seen));
-} finally {
-  await browser.close();
+  /** In the call. */
+  async function during(page) {
+    await page.waitForSelector('#recording.on');
+    await status(page, 'listening');
+    await speak(page, speech);
+    await status(page, 'hearing');
+    await page.waitForFunction(() => document.querySelector('.caller .words')?.textContent);
+    await look(page, 'hearing');
+    await status(page, 'thinking');
+    await look(page, 'thinking');
+    await release();
+    await page.waitForSelector('#turns [data-turn="1"]');
+    await status(page, 'listening');
+    await look(page, 'listening');
+    seen.shown.spoken = await text(page, '.caller .words');
+    await page.click('#mute');
+    await look(page, 'muted');
+    await type(page, 'Book a table.');
+    await page.waitForSelector('.tool[data-status="running"]');
+    await look(page, 'tool');
+    await release();
+    await page.waitForSelector('.tool[data-status="completed"]');
+    await page.waitForSelector('#turns [data-turn="2"]');
+    await status(page, 'listening');
+    seen.shown.turn = await text(page, '#turns li');
+    await type(page, 'It is about an invoice.');
+    await page.waitForSelector('[data-step="number"][aria-current="step"]');
+    await look(page, 'step');
+    await page.locator('.caller .edit').last().click();
+    await page.waitForSelector('.editing textarea');
+    await look(page, 'editing');
+    await page.keyboard.press('Escape');
+    await status(page, 'listening');
+    await type(page, 'Tell me a story.');
+    await status(page, 'speaking');
+    await page.waitForFunction(() => [...document.querySelectorAll('.agent .heard')].pop()?.textContent.startsWith('Once upon'));
+    await look(page, 'speaking');
+    seen.shown.stillSpeaking = await page.getAttribute('#status', 'data-status');
+    await page.click('#stop');
+    await page.waitForSelector('#transcript s');
+    await look(page, 'interrupted');
+    await type(page, 'Fail.');
+    await page.waitForSelector('.failure');
+    await page.evaluate(() => document.querySelector('.times').scrollIntoView());
+    await look(page, 'failure');
+    if (browser.name === 'firefox') await inspector(page);
+  }
+
+  /** In Chromium, inspector.mjs looks at it. */
+  async function inspector(page) {
+    await page.click('#inspect');
+    for (const tab of ['events', 'tools', 'prompts', 'settings']) {
+      await page.click(`#tab-${tab}`);
+      await look(page, `inspector-${tab}`);
+    }
+    await page.click('#inspect');
+  }
+
+  /** The call's end, and the server's. */
+  async function after(page) {
+    await hangUp(page);
+    seen.shown.muted = [await page.getAttribute('#mute', 'aria-pressed'), await text(page, '#mute')];
+    await page.waitForSelector('#summary > *');
+    await look(page, 'ended');
+    await page.click('#call');
+    await state(page, 'live');
+    seen.shown.mutedAgain = [await page.getAttribute('#mute', 'aria-pressed'), await text(page, '#mute')];
+    await page.waitForFunction(() => document.querySelectorAll('.agent .heard').length);
+    seen.frozenMs = await noticed(page, 'quiet', () => process.kill(Number(serverPid), 'SIGSTOP'));
+    seen.shown.quiet = await text(page, '#problem');
+    await look(page, 'quiet');
+    process.kill(Number(serverPid), 'SIGCONT');
+    await state(page, 'live');
+    await page.waitForFunction(() => document.getElementById('problem').hidden);
+    seen.killedMs = await noticed(page, 'resuming', () => process.kill(Number(serverPid), 'SIGKILL'));
+    seen.shown.resuming = await text(page, '#problem');
+    await look(page, 'resuming');
+    await problem(page, 'lost');
+    seen.shown.lost = await text(page, '#problem');
+    await look(page, 'lost');
+  }
+
+  await welcome();
+  await unheard();
+  const page = await browser.open(url, { axe: true, speaks: true });
+  for (const part of [before, during, after]) await part(page);
+  return { ...seen, violations: looks.violations };
 }

@@ -9,13 +9,12 @@ import re
 import shutil
 import subprocess
 import tarfile
-import wave
 from pathlib import Path
 
 import pytest
 
-from tests.browser.test_page import HERE, RATE_HZ, chromium, speech
-from tests.server_process import running_server
+from tests.browser.browsers import HERE, installed, recorded, speech
+from tests.server_process import ServerProcess
 from voiceagent import __version__
 
 ROOT = HERE.parents[1]
@@ -38,8 +37,8 @@ def run(folder: Path, *command: str, **environment: str) -> str:
 
 
 @pytest.mark.browser
-def test_the_package_is_used_in_node_by_typescript_and_on_a_page(tmp_path: Path) -> None:
-    browser = chromium("typescript")
+def test_the_package_is_used_in_node_by_typescript_and_on_a_page(tmp_path: Path, demo_server: ServerProcess) -> None:
+    browser = installed("chromium", "typescript")
     library = shutil.copytree(LIBRARY, tmp_path / "lib")
     tools = f"{ROOT / 'node_modules' / '.bin'}:{os.environ['PATH']}"
     run(library, "npm", "pack", "--pack-destination", str(tmp_path), PATH=tools)
@@ -56,13 +55,8 @@ def test_the_package_is_used_in_node_by_typescript_and_on_a_page(tmp_path: Path)
     run(tmp_path, "tsc", "--strict", "--noEmit", "--module", "nodenext", "--target", "es2022", "use.mts", PATH=tools)
 
     (example,) = re.findall(r"```html\n(.*?)```", (package / "README.md").read_text(), re.DOTALL)
-    with wave.open(str(tmp_path / "microphone.wav"), "wb") as out:
-        out.setnchannels(1)
-        out.setsampwidth(2)
-        out.setframerate(RATE_HZ)
-        out.writeframes(asyncio.run(speech((4.0, "What's the weather in Paris tomorrow?", 20.0))).tobytes())
-    with running_server(tmp_path) as server:
-        (tmp_path / "index.html").write_text(example.replace("http://127.0.0.1:8080", server.url))
-        shown = json.loads(run(HERE, "node", "package.mjs", str(tmp_path), str(tmp_path / "microphone.wav"), CHROMIUM=browser))
+    said = asyncio.run(speech((4.0, "What's the weather in Paris tomorrow?", 20.0)))
+    (tmp_path / "index.html").write_text(example.replace("http://127.0.0.1:8080", demo_server.url))
+    shown = browser.sees("package.mjs", str(tmp_path), recorded(tmp_path / "microphone.wav", said))
     assert shown["caller"] == "What's the weather in Paris tomorrow?"
     assert "Paris" in shown["agent"]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import urllib.request
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.test_page import HERE, chromium
+from tests.browser.browsers import installed
 from tests.browser.test_page_problems import drive
 from tests.server_process import running_server
 from voiceagent.server.access.key_file import KeyFile
@@ -64,28 +62,20 @@ def secret_of(url: str, key: str, **asked: Any) -> str:
 @pytest.mark.browser
 def test_a_page_of_a_shop_calls_once_with_the_session_that_was_fixed(tmp_path: Path, shop: int) -> None:
     own, other = f"http://localhost:{shop}", f"http://127.0.0.1:{shop}"
-    browser = chromium()
+    browser = installed("chromium")
     key = KeyFile(tmp_path / "keys.json").add("shop")
     config = tmp_path / "agent.yaml"
     config.write_text(f"http: {{allowed_origins: ['{own}']}}\n")
     with running_server(tmp_path, "--config", str(config)) as server:
         secret = secret_of(server.url, key, session={"instructions": "Sell shoes."}, voiceagent={"origin": own, "once": True})
-        driven = subprocess.run(
-            ["node", str(HERE / "client-secret.mjs"), server.url, secret, own, other],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            env={**os.environ, "CHROMIUM": browser},
-            check=False,
-        )
-        assert driven.returncode == 0, driven.stderr
+        seen = browser.sees("client-secret.mjs", server.url, secret, own, other)
         drive(server.url, "key", secret_of(server.url, key))
         log = (tmp_path / "server.log").read_text()
-    seen = json.loads(driven.stdout)
     assert seen["instructions"] == seen["still"] == "Sell shoes."
     assert (seen["error"]["code"], seen["error"]["param"]) == ("setting_fixed", "session.instructions")
     assert "was good for one call" in seen["again"]
     assert seen["stranger"] == "blocked"
+    assert "Failed to fetch dynamically imported module" in seen["unloaded"]
     assert f"a page of '{other}' was refused" in log
     assert key not in log
     assert secret not in log

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from tests.browser.test_page import RATE_HZ, heard_by_chromium
+from tests.browser.browsers import RATE_HZ, installed, recorded
 from tests.people.muffled import muffled
 from tests.people.people import RATE_HZ as PEOPLE_HZ
 from tests.people.people import recordings
+from tests.server_process import ServerProcess
 from voiceagent.audio.resample import resample
 from voiceagent.turn_taking.languages import LANGUAGES
 
-AFTER_GREETING_S = 6
-
 
 @pytest.mark.browser
-def test_speech_that_is_not_understood_is_marked_and_answered(tmp_path: Path) -> None:
+def test_speech_that_is_not_understood_is_marked_and_answered(tmp_path: Path, demo_server: ServerProcess) -> None:
     person = next(each for each in recordings("utterances") if each.path.stem == "pvcheeta011")
-    quiet = np.zeros(AFTER_GREETING_S * RATE_HZ, np.int16)
-    speech = resample(muffled(person.audio()), PEOPLE_HZ, RATE_HZ)
-    seen = heard_by_chromium("not-understood.mjs", np.concatenate([quiet, speech, quiet]), tmp_path)
+    said = recorded(tmp_path / "speech.wav", resample(muffled(person.audio()), PEOPLE_HZ, RATE_HZ))
+    seen = installed("chromium").sees("not-understood.mjs", demo_server.url, said)
     assert seen["caller"] == ["(not understood)"]
     assert seen["agent"][1] == LANGUAGES["en"].sayings.not_understood

@@ -4,7 +4,6 @@ screen readers."""
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from tests.browser.test_page import HERE, chromium
+from tests.browser.browsers import installed
 from tests.calls.scripted_model import Message
 from tests.calls.test_examples import Asked
 from tests.loopback import on_loopback
@@ -34,7 +33,7 @@ def stops(messages: list[Message]) -> str | tuple[str, str]:
 
 @pytest.mark.browser
 async def test_a_recorded_call_says_so_on_the_page_and_beside_the_button(tmp_path: Path) -> None:
-    browser, model, app = chromium("axe-core"), Asked(stops), web.Application()
+    browser, model, app = installed("chromium", "axe-core"), Asked(stops), web.Application()
     app.router.add_get("/v1/models", model.models)
     app.router.add_post("/v1/chat/completions", model.complete)
     async with on_loopback(app) as url:
@@ -42,16 +41,8 @@ async def test_a_recorded_call_says_so_on_the_page_and_beside_the_button(tmp_pat
         with ExitStack() as stack:  # in a thread, because the model answers from this loop while the server starts
             starting = running_server(tmp_path, "--config", str(tmp_path / "agent.yaml"))
             server = await asyncio.to_thread(stack.enter_context, starting)
-            driven = await asyncio.create_subprocess_exec(
-                *("node", str(HERE / "recording.mjs"), server.url, os.environ.get("VOICEAGENT_SCREENSHOTS", "-")),
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                env={**os.environ, "CHROMIUM": browser},
-            )
-            out, problems = await asyncio.wait_for(driven.communicate(), 120)
-    assert driven.returncode == 0, problems.decode()
-    seen = json.loads(out)
-    assert (seen["errors"], seen["violations"]) == ([], [])
+            seen = await browser.seen("recording.mjs", server.url, os.environ.get("VOICEAGENT_SCREENSHOTS", "-"))
+    assert seen["violations"] == []
     assert (seen["before"], seen["ended"], seen["widgetEnded"]) == ("- status", "", "")
     assert seen["during"] == "- status: This call is being recorded."
     assert seen["after"] == "- status: This call is no longer recorded."

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.browser.test_page import HERE, chromium
+from tests.browser.browsers import installed
 from tests.calls.test_examples import Asked
 from tests.calls.test_handoff import desks, desks_on
 
@@ -18,22 +16,14 @@ from tests.calls.test_handoff import desks, desks_on
 async def seen_at(url: str, *lines: str) -> dict[str, Any]:
     """What the page shows at the beginning of a call and after each line that is typed, which leads to the step behind it."""
     shots = os.environ.get("VOICEAGENT_SCREENSHOTS", "-")
-    driven = await asyncio.create_subprocess_exec(
-        *("node", str(HERE / "steps.mjs"), url, shots, *lines),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, "CHROMIUM": chromium("axe-core")},
-    )
-    out, problems = await asyncio.wait_for(driven.communicate(), 120)
-    assert driven.returncode == 0, problems.decode()
-    seen = dict(json.loads(out))
-    assert (seen["errors"], seen["violations"]) == ([], [])
+    seen = await installed("chromium", "axe-core").seen("steps.mjs", url, shots, *lines)
+    assert seen["violations"] == []
     return seen
 
 
 @pytest.mark.browser
 async def test_the_page_draws_the_steps_and_marks_where_the_call_is(tmp_path: Path) -> None:
-    chromium("axe-core")
+    installed("chromium", "axe-core")
     async with desks_on(tmp_path, Asked(desks)) as server:
         seen = await seen_at(server.url, "I have an invoice.|number", "The number is forty-two.|reason")
     first, there, back = seen["moments"]

@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import os
 from pathlib import Path
 
 import pytest
 
-from tests.browser.test_page import HERE, chromium
+from tests.browser.browsers import installed
 from tests.certificates import write_certificate
 from tests.server_process import running_server
 from tests.turn_relay import SECRET, turn_server
 
+PROTOCOLS = {"turn": "tcp", "turns": "tls"}
+
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("url", "protocol"), [("turn:{}:{}?transport=tcp", "tcp"), ("turns:{}:{}?transport=tcp", "tls")])
-async def test_the_page_calls_through_the_turn_server_that_it_is_told_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, protocol: str
-) -> None:
-    browser = chromium()
+async def test_the_page_calls_through_the_turn_server_that_it_is_told_of(tmp_path: Path) -> None:
+    browser = installed("chromium")
     options = ("--allow-loopback-peers", "--allowed-peer-ip=0.0.0.0-255.255.255.255")
-    async with turn_server(*options, certificate=write_certificate(tmp_path)) as address:
-        monkeypatch.setenv("VOICEAGENT_ICE_URLS", url.format(*address))
-        monkeypatch.setenv("VOICEAGENT_TURN_SECRET", SECRET)
-        with running_server(tmp_path) as server:
-            driven = await asyncio.create_subprocess_exec(
-                *("node", str(HERE / "relay.mjs"), server.url),
-                stdout=asyncio.subprocess.PIPE,
-                env={**os.environ, "CHROMIUM": browser},
-            )
-            out, _ = await asyncio.wait_for(driven.communicate(), 90)
-    assert driven.returncode == 0
-    carried = json.loads(out)
-    assert (carried["local"], carried["protocol"]) == ("relay", protocol)
-    assert carried["transports"] == 1, "a relay's ports are bounded, and the answer closes all but one"
+    async with turn_server(*options, certificate=write_certificate(tmp_path)) as (host, port):
+        urls = ",".join(f"{scheme}:{host}:{port}?transport=tcp" for scheme in PROTOCOLS)
+        with running_server(tmp_path, environment={"VOICEAGENT_ICE_URLS": urls, "VOICEAGENT_TURN_SECRET": SECRET}) as server:
+            seen = await browser.seen("relay.mjs", server.url, *PROTOCOLS)
+    assert [(call["local"], call["protocol"]) for call in seen["calls"]] == [("relay", known) for known in PROTOCOLS.values()]
+    assert [call["transports"] for call in seen["calls"]] == [1, 1], "a relay's ports are bounded: the answer closes all but one"

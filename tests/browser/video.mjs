@@ -1,21 +1,10 @@
-// Calls the server from Chromium with more than it serves: video of each codec, a second audio section, and one more video
+// Calls the server with more than it serves: video of each codec, a second audio section, and one more video
 // section with simulcast. The video comes before the audio, but not with max-bundle: there Chromium itself cannot go on when its first
-// section is refused. Prints for each call the sections of the answer, and whether audio and events came, as JSON.
-// node video.mjs URL
-import { chromium } from 'playwright-core';
-
-const [, , url] = process.argv;
-const ARGS = [
-  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-  '--disable-component-update', '--disable-sync', '--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream',
-  '--autoplay-policy=no-user-gesture-required', '--allow-loopback-in-peer-connection',
-];
-
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, headless: true, args: ARGS });
-try {
-  const page = await (await browser.newContext({ permissions: ['microphone'] })).newPage();
+// section is refused. Returns for each call the sections of the answer, and whether audio and events came
+// URL
+export default async function video(browser, url) {
+  const page = await browser.open(url);
   page.setDefaultTimeout(60_000);
-  await page.goto(url);
   const calls = await page.evaluate(async () => {
     const microphone = await navigator.mediaDevices.getUserMedia({ audio: true });
     const codecs = RTCRtpSender.getCapabilities('video').codecs;
@@ -52,7 +41,5 @@ try {
     }
     return found;
   });
-  console.log(JSON.stringify(calls));
-} finally {
-  await browser.close();
+  return { calls };
 }

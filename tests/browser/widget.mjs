@@ -1,56 +1,25 @@
-// The example's page with the call button, in Chromium: a spoken call by keyboard, each way in which a call fails, what axe finds, and
-// what is loaded before a call. Prints what it saw as JSON. node widget.mjs SHOP SERVER OTHER_SHOP SERVER_PID MICROPHONE.wav FOLDER|-
-import { createRequire } from 'node:module';
-import { chromium } from 'playwright-core';
+// The example's page with the call button: a spoken call by keyboard, each way in which a call fails, what axe finds, and what is loaded
+// before a call. Returns what it saw. SHOP SERVER OTHER_SHOP SERVER_PID SIGSTOP|SIGKILL SPEECH.wav FOLDER|-: the signal by which the server
+// is lost at the end
+import { speak } from './browser.mjs';
+import { DESKTOP, Looks, PHONE } from './looks.mjs';
 
-const [, , shop, server, otherShop, serverPid, microphone, folder] = process.argv;
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, headless: true, args: [
-  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-  '--disable-component-update', '--disable-sync', '--use-fake-device-for-media-stream',
-  `--use-file-for-fake-audio-capture=${microphone}`, '--allow-loopback-in-peer-connection', '--disable-features=LocalNetworkAccessChecks',
-] });
-const DESKTOP = { viewport: { width: 1280, height: 800 } };
-const PHONE = { viewport: { width: 375, height: 720 }, hasTouch: true };
-const seen = { violations: [], pageErrors: [], told: {}, loaded: {} };
+export default async function widget(browser, shop, server, otherShop, serverPid, loss, speech, folder) {
+  const looks = new Looks(browser, folder, { isShared: true });
+  const seen = { told: {}, loaded: {} };
+  const look = (page, name) => looks.at(page, `widget-${name}`);
 
-async function open(url, look = DESKTOP, permissions = ['microphone']) {
-  const page = await (await browser.newContext({ permissions, ...look })).newPage();
-  page.setDefaultTimeout(30_000);
-  page.on('pageerror', (error) => seen.pageErrors.push(error.message));
-  page.on('console', (line) => line.text().includes('Content Security Policy') && seen.pageErrors.push(line.text()));
-  await page.goto(url);
-  return page;
-}
+  const open = (url, how = {}) => browser.open(url, {
+    ...how,
+    before: async (page) => page.on('console', (line) => line.text().includes('Content Security Policy') && browser.errors.push(line.text())),
+  });
+  const state = (page, wanted) => page.waitForFunction((value) => document.querySelector('voiceagent-call').dataset.state === value, wanted);
+  const ended = (page, code) => page.waitForFunction((value) => document.querySelector('voiceagent-call').dataset.code === value, code);
+  const told = (page) => page.locator('voiceagent-call .status').innerText();
+  const focused = (page) => page.evaluate(() => document.activeElement.shadowRoot?.activeElement?.innerText ?? document.activeElement.tagName);
 
-const state = (page, wanted) => page.waitForFunction((value) => document.querySelector('voiceagent-call').dataset.state === value, wanted);
-const ended = (page, code) => page.waitForFunction((value) => document.querySelector('voiceagent-call').dataset.code === value, code);
-const told = (page) => page.locator('voiceagent-call .status').innerText();
-const focused = (page) => page.evaluate(() => document.activeElement.shadowRoot?.activeElement?.innerText ?? document.activeElement.tagName);
-
-/** Look at the page as it is now, in both schemes. */
-async function look(page, name) {
-  for (const colorScheme of ['light', 'dark']) {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
-    for (const { id, nodes } of found.violations) seen.violations.push({ name, colorScheme, id, nodes: nodes.map((node) => node.failureSummary) });
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    if (wide > 0) seen.violations.push({ name, id: 'wider-than-the-window', nodes: [`${wide} px`] });
-    if (folder !== '-') await page.screenshot({ path: `${folder}/${name}-${colorScheme}.png` });
-  }
-}
-
-async function checked(url, look_, permissions) {
-  const page = await open(url, look_, permissions);
-  await page.context().newCDPSession(page).then((session) => session.send('Page.setBypassCSP', { enabled: true }));
-  await page.reload();
-  await page.addScriptTag({ path: AXE });
-  return page;
-}
-
-try {
   // By keyboard, with the page's content security policy as it is.
-  const caller = await open(shop);
+  const caller = await open(shop, { speaks: true });
   caller.on('response', async (response) => {
     if (!response.url().startsWith(server) || !/\.js$/.test(response.url())) return;
     seen.loaded[new URL(response.url()).pathname] = (await response.request().sizes()).responseBodySize;
@@ -62,6 +31,8 @@ try {
   await state(caller, 'live');
   seen.told.live = await told(caller);
   seen.told.focusedInCall = await focused(caller);
+  await caller.waitForFunction(() => document.querySelector('voiceagent-call').shadowRoot.querySelector('.said').textContent);
+  await speak(caller, speech);
   await caller.waitForFunction(() => /Paris/.test(document.querySelector('voiceagent-call').shadowRoot.querySelector('.said').textContent));
   seen.plays = await caller.evaluate(() => {
     const speaker = document.querySelector('voiceagent-call').shadowRoot.querySelector('audio');
@@ -99,11 +70,11 @@ try {
     await wrong.unroute(place);
   }
 
-  const refused = await checked(shop, PHONE, []);
+  const refused = await open(shop, { axe: true, microphone: false, viewport: PHONE, hasTouch: true });
   await refused.locator('voiceagent-call .call').click();
   await ended(refused, 'microphone_refused');
   seen.told.refused = await told(refused);
-  await look(refused, 'phone-refused');
+  await look(refused, 'refused');
 
   const stranger = await open(otherShop);
   await stranger.locator('voiceagent-call .call').click();
@@ -118,27 +89,25 @@ try {
   await german.reload();
   seen.told.german = await german.locator('voiceagent-call .call').innerText();
 
-  const phone = await checked(shop, PHONE);
-  await look(phone, 'phone-idle');
-  const desktop = await checked(shop, DESKTOP);
-  await look(desktop, 'desktop-idle');
-  for (const [page, name] of [[desktop, 'desktop'], [phone, 'phone']]) {
-    await page.locator('voiceagent-call .call').click();
-    await state(page, 'live');
-    await page.waitForFunction(() => document.querySelector('voiceagent-call').shadowRoot.querySelector('.said').textContent);
-    await look(page, `${name}-live`);
+  const person = await open(shop, { axe: true, viewport: DESKTOP });
+  await look(person, 'idle');
+  await person.locator('voiceagent-call .call').click();
+  await state(person, 'live');
+  await person.waitForFunction(() => document.querySelector('voiceagent-call').shadowRoot.querySelector('.said').textContent);
+  await look(person, 'live');
+  process.kill(Number(serverPid), loss);
+  await state(person, 'resuming');
+  seen.told.resuming = await told(person);
+  await look(person, 'resuming');
+  await ended(person, 'lost');
+  seen.told.lost = await told(person);
+  await look(person, 'lost');
+  if (loss === 'SIGSTOP') {
+    process.kill(Number(serverPid), 'SIGCONT');
+    return { ...seen, violations: looks.violations };
   }
-  process.kill(Number(serverPid), 'SIGKILL');
-  await state(desktop, 'resuming');
-  seen.told.resuming = await told(desktop);
-  await look(desktop, 'desktop-resuming');
-  await ended(desktop, 'lost');
-  seen.told.lost = await told(desktop);
-  await look(desktop, 'desktop-lost');
-  await desktop.locator('voiceagent-call .call').click();
-  await ended(desktop, 'server_unreachable');
-  seen.told.gone = await told(desktop);
-  console.log(JSON.stringify(seen));
-} finally {
-  await browser.close();
+  await person.locator('voiceagent-call .call').click();
+  await ended(person, 'server_unreachable');
+  seen.told.gone = await told(person);
+  return { ...seen, violations: looks.violations };
 }

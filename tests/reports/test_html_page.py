@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import base64
-import json
+import os
 import re
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import av
 import numpy as np
 import pytest
 
-from tests.browser.test_page import HERE, chromium
+from tests.browser.browsers import installed
 from tests.reports.measured import turns
 from tests.speech import RATE_HZ, tone
 from tests.store.calls import keep_call
@@ -77,14 +76,10 @@ def test_a_recording_that_is_gone_leaves_the_words(tmp_path: Path) -> None:
 
 @pytest.mark.browser
 def test_axe_finds_nothing_and_nothing_is_fetched(tmp_path: Path) -> None:
-    browser = chromium("axe-core")
+    browser = installed("chromium", "axe-core")
     address, turn = kept_turn(tmp_path)
     page = tmp_path / "report.html"
     page.write_text(as_html(grouped([turn, *TURNS], BUDGETS), lambda worst: kept_turns(address, worst)), encoding="utf-8")
-    script = HERE.parent / "reports" / "report_page.mjs"
-    driven = subprocess.run(
-        ["node", str(script), str(page), browser, str(tmp_path)], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert driven.returncode == 0, driven.stderr
-    seen = json.loads(driven.stdout)
-    assert seen == {"violations": [], "requests": [], "errors": []}
+    shots = os.environ.get("VOICEAGENT_SCREENSHOTS", "-")
+    seen = browser.sees(Path(__file__).with_name("report_page.mjs"), str(page), shots)
+    assert seen == {"violations": [], "requests": []}

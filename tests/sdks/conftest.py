@@ -11,7 +11,7 @@ from voiceagent.json_types import JsonObject
 from voiceagent.resources import demo_agent_file
 from voiceagent.server.access.key_file import KeyFile
 from voiceagent.settings.agent import load_agent
-from voiceagent.tools.toolset import load_tools
+from voiceagent.tools.modules import load_tools
 
 TOOLS = """import runpy
 get_weather = runpy.run_path({demo!r})["get_weather"]

@@ -1,14 +1,6 @@
-// Makes one call over WebRTC with OpenAI's Agents SDK on a page in Chromium, and prints what it made of it as JSON.
-// node page.mjs WORLD.json
+// Makes one call over WebRTC with OpenAI's Agents SDK on a page, and returns what it made of it. WORLD.json
 import { readFileSync } from 'node:fs';
-import { chromium } from 'playwright-core';
 
-const { url, key, lines, schema, origin } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
-const ARGS = [
-  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-  '--disable-component-update', '--disable-sync', '--autoplay-policy=no-user-gesture-required', '--allow-loopback-in-peer-connection',
-  '--disable-features=LocalNetworkAccessChecks', // the page's own server is made up, and Chromium takes it for a public one
-];
 const SDK = new URL('../../node_modules/@openai/agents-realtime/dist/bundle/', import.meta.url);
 
 /** What the page's own server has. */
@@ -18,13 +10,13 @@ function served(path) {
   return { contentType: 'text/javascript', body: readFileSync(file, 'utf8') };
 }
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, headless: true, args: ARGS });
-try {
-  const page = await browser.newPage();
-  await page.route(`${origin}/**`, (route) => route.fulfill(served(new URL(route.request().url()).pathname)));
-  await page.goto(`${origin}/`);
+export default async function calls(browser, file) {
+  const { url, key, lines, schema, origin } = JSON.parse(readFileSync(file, 'utf8'));
+  const page = await browser.open(`${origin}/`, { before: (opened) => opened.route(
+    `${origin}/**`, (route) => route.fulfill(served(new URL(route.request().url()).pathname)),
+  ) });
   const spoken = Object.fromEntries(Object.entries(lines).map(([name, file]) => [name, readFileSync(file).toString('base64')]));
-  const made = await page.evaluate(async ({ server, apiKey, recorded, tool }) => {
+  return page.evaluate(async ({ server, apiKey, recorded, tool }) => {
     const sdk = await import('/openai-realtime-agents.mjs');
     const { converse } = await import('/conversation.mjs');
     const audio = new AudioContext({ sampleRate: 24_000 });
@@ -41,7 +33,4 @@ try {
     const transport = new sdk.OpenAIRealtimeWebRTC({ mediaStream: microphone.stream, baseUrl: `${server}/v1/realtime/calls` });
     return converse(sdk, { transport, connect: { apiKey }, say, schema: tool });
   }, { server: url, apiKey: key, recorded: spoken, tool: schema });
-  console.log(JSON.stringify(made));
-} finally {
-  await browser.close();
 }

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.browser.test_page import chromium
+from tests.browser.browsers import installed
 from tests.browser.test_page_client_secret import secret_of
 from tests.fakes import Said
 from tests.realtime.protocol_rules import check_sequence
@@ -38,14 +37,13 @@ async def world(folder: Path, server: ServerProcess, key: str, clock: JsonObject
     return file
 
 
-def made_of_it(program: str, file: Path, **environment: str) -> dict[str, Any]:
+def made_of_it(program: str, file: Path) -> dict[str, Any]:
     """What the SDK made of the call that a program beside this file made."""
     driven = subprocess.run(
         ["node", str(HERE / program), str(file)],
         capture_output=True,
         text=True,
         timeout=100,
-        env={**os.environ, **environment},
         check=False,
     )
     assert driven.returncode == 0, driven.stderr
@@ -74,7 +72,7 @@ def check(made: dict[str, Any]) -> None:
 async def test_a_call_over_a_websocket_in_node(
     keyed: tuple[ServerProcess, str], clock: JsonObject, said: Said, tmp_path: Path
 ) -> None:
-    chromium("@openai/agents-realtime")
+    installed("chromium", "@openai/agents-realtime")
     made = made_of_it("socket.mjs", await world(tmp_path, *keyed, clock, said))
     check(made)
     assert made["interrupted"], "the client is told to stop its playback"
@@ -84,5 +82,5 @@ async def test_a_call_over_a_websocket_in_node(
 async def test_a_call_over_webrtc_in_chromium(
     keyed: tuple[ServerProcess, str], clock: JsonObject, said: Said, tmp_path: Path
 ) -> None:
-    browser = chromium("@openai/agents-realtime")
-    check(made_of_it("page.mjs", await world(tmp_path, *keyed, clock, said), CHROMIUM=browser))
+    browser = installed("chromium", "@openai/agents-realtime")
+    check(await browser.seen(HERE / "page.mjs", str(await world(tmp_path, *keyed, clock, said))))

@@ -1,30 +1,16 @@
-// Pushes the fake microphone to the server by WHIP, and pulls the agent's voice by WHEP, with npm `whip-whep` in Chromium. Prints the
-// energy of the voice, and the statuses of what follows the end, as JSON.
-// node whip.mjs URL KEY MICROPHONE
-import { readFile } from 'node:fs/promises';
+// Pushes speech to the server by WHIP, and pulls the agent's voice by WHEP, with npm `whip-whep`. Returns the energy of the voice, and the
+// status of what follows the end. URL KEY SPEECH.wav
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { chromium } from 'playwright-core';
 
-const [, , url, key, microphone] = process.argv;
 const CLIENTS = dirname(createRequire(import.meta.url).resolve('whip-whep/package.json'));
-const ARGS = [
-  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-  '--disable-component-update', '--disable-sync', '--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream',
-  `--use-file-for-fake-audio-capture=${microphone}%noloop`, '--autoplay-policy=no-user-gesture-required',
-  '--allow-loopback-in-peer-connection',
-];
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, headless: true, args: ARGS });
-try {
-  const page = await (await browser.newContext({ permissions: ['microphone'] })).newPage();
-  page.setDefaultTimeout(60_000);
-  await page.route('**/clients/*.js', async (route) => {
-    const body = await readFile(join(CLIENTS, route.request().url().split('/').pop()), 'utf8');
-    await route.fulfill({ contentType: 'text/javascript', body });
-  });
-  await page.goto(url);
-  const made = await page.evaluate(async ([key]) => {
+export default async function whip(browser, url, key, speech) {
+  const page = await browser.open(url, { speaks: true, before: (opened) => opened.route('**/clients/*.js', (route) => route.fulfill({
+    contentType: 'text/javascript', body: readFileSync(join(CLIENTS, route.request().url().split('/').pop()), 'utf8'),
+  })) });
+  return page.evaluate(async ([token, said]) => {
     const { WHIPClient } = await import('/clients/whip.js');
     const { WHEPClient } = await import('/clients/whep.js');
     const connected = (peer) => new Promise((resolve) => {
@@ -36,12 +22,13 @@ try {
     const pushing = new RTCPeerConnection();
     pushing.addTransceiver(track, { direction: 'sendonly' });
     const whip = new WHIPClient();
-    await whip.publish(pushing, new URL('/whip', location), key);
+    await whip.publish(pushing, new URL('/whip', location), token);
     await connected(pushing);
+    await globalThis.speak(said);
     const pulling = new RTCPeerConnection();
     pulling.addTransceiver('audio', { direction: 'recvonly' });
     const whep = new WHEPClient();
-    await whep.view(pulling, new URL('/whep', location), key);
+    await whep.view(pulling, new URL('/whep', location), token);
     await connected(pulling);
     const speaker = new Audio();  // Chromium decodes nothing that nobody plays
     speaker.srcObject = new MediaStream([pulling.getReceivers()[0].track]);
@@ -54,12 +41,9 @@ try {
     const [pushed, pulled] = [whip.resourceURL, whep.resourceURL];
     await whep.stop();
     await whip.stop();
-    const again = (address) => fetch(address, { method: 'DELETE', headers: { Authorization: `Bearer ${key}` } });
+    const again = (address) => fetch(address, { method: 'DELETE', headers: { Authorization: `Bearer ${token}` } });
     let hungUp = await again(pushed);
     while (hungUp.status !== 404) hungUp = await again(pushed);
     return { energy, pulled: (await again(pulled)).status };
-  }, [key]);
-  console.log(JSON.stringify(made));
-} finally {
-  await browser.close();
+  }, [key, readFileSync(speech).toString('base64')]);
 }

@@ -3,6 +3,9 @@
 const RATE_HZ = 24_000;
 const PIECE_SAMPLES = RATE_HZ / 25;
 
+/** As many samples as Web Audio gives at a time. */
+const SILENCE = new Float32Array(128);
+
 const scope = /** @type {any} */ (globalThis);
 
 class Capture extends scope.AudioWorkletProcessor {
@@ -16,9 +19,12 @@ class Capture extends scope.AudioWorkletProcessor {
     this._filled = 0;
   }
 
-  /** @param {Float32Array[][]} inputs */
+  /**
+   * A silent microphone may give no samples at all (in Firefox). The server waits for silence to know that the caller has finished.
+   * @param {Float32Array[][]} inputs
+   */
   process([input]) {
-    for (const sample of input[0] ?? []) this._take(sample);
+    for (const sample of input[0] ?? SILENCE) this._take(sample);
     return true;
   }
 

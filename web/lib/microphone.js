@@ -3,12 +3,19 @@
 import { CallProblem, microphoneProblem } from './problem.js';
 
 /**
- * Open a microphone with echo cancellation, so that the agent does not hear itself through the speakers.
+ * What the browser does to a microphone's sound. All of it, unless something is false; without echo cancellation the agent hears itself
+ * through loudspeakers.
+ * @typedef {{echoCancellation?: boolean, noiseSuppression?: boolean, autoGainControl?: boolean}} Processing
+ */
+
+/**
+ * Open a microphone.
  * @param {string} [deviceId] the browser's choice when empty
+ * @param {Processing} [processing]
  * @returns {Promise<MediaStream>}
  * @throws {CallProblem}
  */
-export async function openMicrophone(deviceId = '') {
+export async function openMicrophone(deviceId = '', processing = {}) {
   if (!globalThis.isSecureContext) {
     throw new CallProblem('insecure_context', 'The page was not loaded over HTTPS or from this machine.');
   }
@@ -16,13 +23,24 @@ export async function openMicrophone(deviceId = '') {
     throw new CallProblem('not_supported', 'The browser has no WebRTC.');
   }
   /** @type {MediaTrackConstraints} */
-  const audio = { echoCancellation: true, noiseSuppression: true, autoGainControl: true, channelCount: 1 };
+  const audio = { echoCancellation: true, noiseSuppression: true, autoGainControl: true, channelCount: 1, ...processing };
   if (deviceId) audio.deviceId = { exact: deviceId };
   try {
     return await navigator.mediaDevices.getUserMedia({ audio });
   } catch (error) {
     throw microphoneProblem(error);
   }
+}
+
+/** @type {AudioContext | undefined} */
+let quiet;
+
+/** A stream of silence in place of a microphone, for a call in which everything is typed. No permission is asked for. */
+export function silence() {
+  if (!globalThis.RTCPeerConnection) throw new CallProblem('not_supported', 'The browser has no WebRTC.');
+  quiet ??= new AudioContext();
+  quiet.resume().catch(() => undefined);
+  return quiet.createMediaStreamDestination().stream;
 }
 
 /**

@@ -6,11 +6,14 @@
 export const EVENT_CHANNEL = 'oai-events';
 
 /**
- * @typedef {{type: 'session.created', session: {voiceagent?: {agent: string, call_id: string, version: string, recording?: boolean}}}} SessionCreated
+ * @typedef {{type: 'session.created', session: {voiceagent?: {agent: string, call_id: string, version: string, greeting?: boolean,
+ *   recording?: boolean}}}} SessionCreated
  * @typedef {{type: 'input_audio_buffer.speech_started', item_id: string, audio_start_ms: number}} SpeechStarted
  * @typedef {{type: 'input_audio_buffer.speech_stopped', item_id: string, audio_end_ms: number}} SpeechStopped
  * @typedef {{type: 'conversation.item.input_audio_transcription.completed', item_id: string, transcript: string}} TranscriptionCompleted
- * @typedef {{type: 'conversation.item.added', item: Item}} ItemAdded
+ * @typedef {{type: 'conversation.item.added', item: Item, previous_item_id?: string | null}} ItemAdded
+ * @typedef {{type: 'conversation.item.deleted', item_id: string}} ItemDeleted
+ * @typedef {{type: 'response.output_text.delta', item_id: string, delta: string}} TextWritten
  * @typedef {{type: 'response.created', response: Reply}} ResponseCreated
  * @typedef {{type: 'response.done', response: Reply}} ResponseDone
  * @typedef {{type: 'response.output_item.added', response_id: string, item: Item}} OutputItemAdded
@@ -39,7 +42,7 @@ export const EVENT_CHANNEL = 'oai-events';
  * @typedef {{type: 'voiceagent.replaced'}} ConnectionReplaced
  * @typedef {{type: 'voiceagent.draining', timeout_s: number}} ServerDrains
  *
- * @typedef {{agent: string, profile: string, description: string, models: {part: string, name: string}[], limits: string[],
+ * @typedef {{agent: string, language: string, languages: string[], examples: string[], profile: string, description: string, models: {part: 'stt' | 'llm' | 'tts', name: string}[], limits: string[],
  *   steps: AgentSteps[], unfit: {problem: string, advice: string} | null}} About what `GET /v1/voiceagent/about` tells
  *
  * @typedef {{name: string, values: string[], next: string[], everywhere: boolean, handoff: number | null,
@@ -47,11 +50,11 @@ export const EVENT_CHANNEL = 'oai-events';
  * @typedef {{agent: string, steps: Step[]}} AgentSteps an agent's steps; in one with a `handoff` the agent of that place takes over,
  *   and gets the values of `passes`, or all
  *
- * @typedef {{id: string, status: string, output: Item[], status_details: {type: string, reason: string | null} | null}} Reply
+ * @typedef {{id: string, status: string, output: Item[], output_modalities?: string[], status_details: {type: string, reason: string | null} | null}} Reply
  * @typedef {{id: string, type: string, role?: string, status?: string,
  *   content?: {type: string, text?: string, transcript?: string | null}[]}} Item
  *
- * @typedef {{event_id?: string} & (SessionCreated | SpeechStarted | SpeechStopped | TranscriptionCompleted | ItemAdded | ResponseCreated
+ * @typedef {{event_id?: string} & (SessionCreated | SpeechStarted | SpeechStopped | TranscriptionCompleted | ItemAdded | ItemDeleted | TextWritten | ResponseCreated
  *   | ResponseDone | OutputItemAdded | PlayoutChanged | ErrorEvent | PartialTranscript | NotUnderstood | Heard | ToolProgress | StepEntered
  *   | ServiceDegraded | HandedOff | RecordingChanged | ValueChanged | TurnMeasured | CallEnded | ResumeOffered | ConnectionReplaced
  *   | ServerDrains)} ServerEvent

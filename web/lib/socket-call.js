@@ -7,6 +7,24 @@ import { CallProblem } from './problem.js';
 
 const RATE_HZ = 24_000;
 const LEAD_S = 0.06;
+/** With this code a WebSocket is left whose call goes on, or may go on, over another one. */
+export const LOST_CODE = 4_000;
+/** So long a server that has opened the WebSocket may take to go on with the call, when the attempt was to be given up: it is back. */
+const BEGIN_MS = 3_000;
+
+/** @type {{audio: AudioContext, isLoaded: Promise<void>} | null} */
+let shared = null;
+
+/** The audio of all calls of this page. Its worklet is loaded once: a server that was lost could not give it to a call that is taken up again. */
+function sharedAudio() {
+  if (!shared) {
+    const audio = new AudioContext();
+    const isLoaded = audio.audioWorklet.addModule(new URL('./capture.js', import.meta.url));
+    isLoaded.catch(() => { shared = null; });
+    shared = { audio, isLoaded };
+  }
+  return shared;
+}
 
 export class SocketCall extends EventTarget {
   /**
@@ -20,7 +38,12 @@ export class SocketCall extends EventTarget {
     address.protocol = address.protocol.replace('http', 'ws');
     address.search = `?voiceagent_events=true${after ? `&after=${after}` : ''}`;
     this._socket = new WebSocket(address, key ? ['realtime', `openai-insecure-api-key.${key}`] : ['realtime']);
-    this._audio = new AudioContext();
+    /** The code with which an attempt is given up: 1000 would end a call that is to be taken up again. */
+    this._givenUp = after ? LOST_CODE : 1000;
+    const { audio, isLoaded } = sharedAudio();
+    this._audio = audio;
+    this._isLoaded = isLoaded;
+    this._isClosed = false;
     this._voice = this._audio.createMediaStreamDestination();
     /** @type {MediaStreamAudioSourceNode | null} */
     this._microphone = null;
@@ -30,6 +53,8 @@ export class SocketCall extends EventTarget {
     this._playing = new Set();
     this._untilS = 0;
     this._response = '';
+    /** The messages that came. */
+    this.received = 0;
   }
 
   /** The agent's voice, to be played. */
@@ -50,14 +75,18 @@ export class SocketCall extends EventTarget {
   async open(microphone, signal) {
     const begun = new Promise((resolve, reject) => {
       this._socket.addEventListener('message', resolve, { once: true });
-      this._socket.addEventListener('close', (event) => reject(new CallProblem('offer_refused', event.reason || 'The WebSocket was refused.')));
-      signal.addEventListener('abort', () => reject(new CallProblem('cancelled', 'The call was hung up.')));
+      this._socket.addEventListener('close', (event) => reject(
+        new CallProblem(event.reason ? 'offer_refused' : 'server_unreachable', event.reason || 'The WebSocket was refused.'),
+      ));
+      signal.addEventListener('abort', () => setTimeout(
+        () => reject(new CallProblem('cancelled', 'The call was hung up.')), this._givenUp === LOST_CODE && this.readyState === 'open' ? BEGIN_MS : 0,
+      ));
     });
     begun.catch(() => undefined);
     this._socket.addEventListener('message', (event) => this._receive(String(event.data)));
     this._socket.addEventListener('close', () => this.dispatchEvent(new Event('close')));
     try {
-      await this._audio.audioWorklet.addModule(new URL('./capture.js', import.meta.url));
+      await this._isLoaded;
       this._capture = new AudioWorkletNode(this._audio, 'capture', { numberOfOutputs: 0, channelCount: 1, channelCountMode: 'explicit' });
       this._capture.port.onmessage = ({ data }) => this.readyState === 'open' && this.send(JSON.stringify(
         { type: 'input_audio_buffer.append', audio: btoa(String.fromCharCode(...new Uint8Array(data.buffer))) },
@@ -65,7 +94,7 @@ export class SocketCall extends EventTarget {
       this.hear(microphone);
       await Promise.all([begun, this._audio.resume()]);
     } catch (error) {
-      this.close();
+      this.close(this._givenUp);
       throw error;
     }
   }
@@ -84,13 +113,23 @@ export class SocketCall extends EventTarget {
     this._socket.send(text);
   }
 
-  close() {
-    this._socket.close(1000);
-    if (this._audio.state !== 'closed') this._audio.close().catch(() => undefined);
+  /** @param {number} [code] of the WebSocket; 1000 ends the call */
+  close(code = 1000) {
+    this._socket.close(code);
+    if (this._isClosed) return;
+    this._isClosed = true;
+    this._microphone?.disconnect();
+    this._capture?.port.close();
+    this._response = '';
+    if (code === 1000) this._audio.suspend().catch(() => undefined);
+    const playing = [...this._playing];
+    this._playing.clear();
+    playing.forEach((source) => source.stop());
   }
 
   /** @param {string} text */
   _receive(text) {
+    this.received += 1;
     const event = JSON.parse(text);
     if (event.type === 'response.output_audio.delta') {
       this._play(event.response_id, event.delta);
@@ -102,7 +141,7 @@ export class SocketCall extends EventTarget {
 
   /** @param {string} response @param {string} delta */
   _play(response, delta) {
-    if (this._audio.state === 'closed') return;
+    if (this._isClosed) return;
     const samples = new Int16Array(Uint8Array.from(atob(delta), (each) => each.charCodeAt(0)).buffer);
     const buffer = this._audio.createBuffer(1, samples.length, RATE_HZ);
     buffer.copyToChannel(Float32Array.from(samples, (sample) => sample / 32_768), 0);

@@ -5,6 +5,7 @@
  *   const agent = new VoiceAgent();
  *   agent.addEventListener('state', (event) => …);   // detail: {state, reason}
  *   agent.addEventListener('message', (event) => …); // detail: a server event (see protocol.js)
+ *   agent.addEventListener('sent', (event) => …);    // detail: a client event that was sent
  *   agent.addEventListener('audio', (event) => …);   // detail: the agent's MediaStream, to be played
  *   agent.addEventListener('transport', (event) => …); // detail: {transport: 'websocket', reason: 'no_udp'}
  *   await agent.connect();                           // throws CallProblem
@@ -13,10 +14,11 @@
  * `resuming`.
  */
 
-import { closeStream, openMicrophone } from './microphone.js';
+import { Conversation } from './conversation.js';
+import { closeStream, openMicrophone, silence } from './microphone.js';
 import { CallProblem, problemFrom } from './problem.js';
 import { EVENT_CHANNEL } from './protocol.js';
-import { Pulse } from './pulse.js';
+import { Pulse, isThere, receivedBy, receivedOver } from './pulse.js';
 import { RecordingNotice } from './recording.js';
 
 export { CallProblem, RecordingNotice };
@@ -30,6 +32,7 @@ const FIRST_ADDRESS_MS = 2_000;
 const CONNECT_MS = 4_500;
 const LOST_AFTER_MS = 1_500;
 const AGAIN_MS = 1_000;
+const MAX_REFUSALS = 3;
 /** Problems with which a call cannot be taken up again. */
 const OVER = ['missing_api_key', 'invalid_api_key', 'offer_refused'];
 
@@ -44,6 +47,12 @@ export class VoiceAgent extends EventTarget {
     /** @type {MediaStream | null} */
     this.microphone = null;
     this.muted = false;
+    /** False in a call in which everything is typed. */
+    this.hasMicrophone = false;
+    /** What was said in this call. */
+    this.conversation = new Conversation();
+    /** What the browser does to the microphones that are opened from now on. @type {import('./microphone.js').Processing} */
+    this.processing = {};
     /** @type {RTCPeerConnection | null} */
     this._peer = null;
     /** @type {SocketCall | null} */
@@ -77,19 +86,21 @@ export class VoiceAgent extends EventTarget {
 
   /**
    * Call the agent. Resolves when both can hear each other.
-   * @param {{microphoneId?: string}} [options]
+   * @param {{microphoneId?: string, microphone?: boolean}} [options] without a `microphone`, what is said is typed (`sendText`)
    * @throws {CallProblem}
    */
-  async connect({ microphoneId = '' } = {}) {
+  async connect({ microphoneId = '', microphone: speaks = true } = {}) {
     if (this.busy) return;
     const attempt = new AbortController();
     this._attempt = attempt;
     this._endReason = '';
     this.transport = 'webrtc';
     try {
-      this._setState('asking');
-      const microphone = await unlessCancelled(openMicrophone(microphoneId), attempt.signal);
+      if (speaks) this._setState('asking');
+      const microphone = speaks ? await unlessCancelled(openMicrophone(microphoneId, this.processing), attempt.signal) : silence();
       this.microphone = microphone;
+      this.hasMicrophone = speaks;
+      this.conversation.begin();
       this._setState('connecting');
       await this._open(microphone, attempt.signal);
       this._begin();
@@ -104,7 +115,9 @@ export class VoiceAgent extends EventTarget {
   /** The connection is up. */
   _begin() {
     this._setState('live');
-    if (this._peer) this._pulse = new Pulse(this._peer, this.url, (now) => this._felt(now));
+    const [peer, socket] = [this._peer, this._socket];
+    const received = peer ? () => receivedBy(peer) : socket ? receivedOver(socket, this.url) : null;
+    if (received) this._pulse = new Pulse(received, this.url, (now) => this._felt(now));
   }
 
   /** The connection is lost. Take the call up again over a new one, if the server waits for that. */
@@ -113,20 +126,26 @@ export class VoiceAgent extends EventTarget {
     if (this._endReason || !this._token || !microphone) return this._finish(this._endReason || 'lost');
     if (this.state === 'resuming') return undefined;
     this._stopWatching();
-    this._setState('resuming');
     const attempt = new AbortController();
     this._attempt = attempt;
     const untilMs = performance.now() + this._resumeMs;
-    for (;;) {
+    for (let refusals = 0; ;) {
+      this._setState('resuming', networkCause());
       if (this._peer) this._lostPeers.push(this._peer);
+      const trying = new AbortController();
+      globalThis.addEventListener('online', () => trying.abort(), { signal: trying.signal });
       try {
-        await this._open(microphone, AbortSignal.any([attempt.signal, AbortSignal.timeout(CONNECT_MS)]));
+        await this._open(microphone, AbortSignal.any([attempt.signal, trying.signal, AbortSignal.timeout(CONNECT_MS)]));
+        trying.abort();
         break;
       } catch (error) {
         if (attempt.signal.aborted) return undefined;
-        const isOver = error instanceof CallProblem && OVER.includes(error.code);
+        // A WebSocket does not say why it fails: a token that is worth nothing any more looks like a server that is away.
+        if (this._socket && (await isThere(this.url))) refusals += 1;
+        const isOver = refusals > MAX_REFUSALS || (error instanceof CallProblem && OVER.includes(error.code));
         if (isOver || this._endReason || performance.now() > untilMs) return this._finish(this._endReason || 'lost');
-        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+        await pause(AGAIN_MS, trying.signal);
+        trying.abort();
         if (attempt.signal.aborted) return undefined;
       }
     }
@@ -159,7 +178,7 @@ export class VoiceAgent extends EventTarget {
    */
   async setMicrophone(deviceId) {
     if (!this._peer && !this._socket) return;
-    const next = await openMicrophone(deviceId);
+    const next = await openMicrophone(deviceId, this.processing);
     this._socket?.hear(next);
     const sender = this._peer?.getSenders()[0];
     const [track] = next.getAudioTracks();
@@ -170,6 +189,7 @@ export class VoiceAgent extends EventTarget {
     await sender?.replaceTrack(track);
     closeStream(this.microphone);
     this.microphone = next;
+    this.hasMicrophone = true;
     this.setMuted(this.muted);
     this._emit('microphone', next);
   }
@@ -177,12 +197,24 @@ export class VoiceAgent extends EventTarget {
   /**
    * Type a message instead of speaking it. The agent stops speaking and answers it.
    * @param {string} text
+   * @returns {boolean} false when there is no connection
    */
   sendText(text) {
     const item = { type: 'message', role: 'user', content: [{ type: 'input_text', text }] };
     this.interrupt();
-    this.send({ type: 'conversation.item.create', item });
-    this.send({ type: 'response.create' });
+    return this.send({ type: 'conversation.item.create', item }) && this.send({ type: 'response.create' });
+  }
+
+  /**
+   * Say something else in place of an earlier message, and go on from there. What followed it leaves the conversation; what the agent's
+   * tools did by then stays done.
+   * @param {string} itemId @param {string} text
+   * @returns {Promise<boolean>} false when the server did not take the earlier conversation back
+   */
+  async goOnFrom(itemId, text) {
+    const isBack = await this.conversation.goBackTo(itemId, (event) => this.send(event));
+    if (isBack) this.sendText(text);
+    return isBack;
   }
 
   /** Stop the agent's current reply. */
@@ -198,6 +230,7 @@ export class VoiceAgent extends EventTarget {
   send(event) {
     if (this._channel?.readyState !== 'open') return false;
     this._channel.send(JSON.stringify(event));
+    this._emit('sent', event);
     return true;
   }
 
@@ -221,12 +254,12 @@ export class VoiceAgent extends EventTarget {
 
   /** @param {MediaStream} microphone @param {AbortSignal} signal */
   async _openSocket(microphone, signal) {
-    const { SocketCall } = await import('./socket-call.js');
+    const { LOST_CODE, SocketCall } = await import('./socket-call.js');
     if (signal.aborted) throw new CallProblem('cancelled', 'The call was hung up.');
     const socket = new SocketCall(this.url, this._token || this.key, this._token && this._lastEvent);
     socket.addEventListener('message', (event) => this._receive(/** @type {MessageEvent} */ (event).data, socket));
     socket.addEventListener('close', () => this._socket === socket && this.state !== 'resuming' && this._lost());
-    this._socket?.close();
+    this._socket?.close(LOST_CODE);
     this._channel = this._socket = socket;
     await socket.open(microphone, signal);
     this._emit('audio', socket.stream);
@@ -251,7 +284,7 @@ export class VoiceAgent extends EventTarget {
     }
     const answer = await this._exchange(peer.localDescription?.sdp ?? '', signal);
     if (signal.aborted) {
-      this._tellServer();
+      if (!this._token) this._tellServer();
       throw new CallProblem('cancelled', 'The call was hung up.');
     }
     const connected = this._connected(peer, channel, signal);
@@ -349,16 +382,21 @@ export class VoiceAgent extends EventTarget {
   _watch(peer) {
     if (this._peer !== peer) return;
     const state = peer.connectionState;
-    if (state === 'connected' && this._pulsing === 'fine') {
-      clearTimeout(this._lostTimer);
-      if (this.state === 'unstable') this._setState('live');
-    } else if (state !== 'failed' && state !== 'closed') {
-      if (this.state !== 'live') return;
-      this._setState('unstable');
-      this._lostTimer = setTimeout(() => this._lost(), LOST_AFTER_MS);
-    } else if ((state === 'failed' || state === 'closed') && (this.state === 'live' || this.state === 'unstable')) {
-      this._lost();
-    }
+    if (state === 'failed' || state === 'closed') {
+      if (this.state === 'live' || this.state === 'unstable') this._lost();
+    } else if (state === 'connected' && this._pulsing === 'fine') this._steady();
+    else this._wavers();
+  }
+
+  _steady() {
+    clearTimeout(this._lostTimer);
+    if (this.state === 'unstable') this._setState('live');
+  }
+
+  _wavers() {
+    if (this.state !== 'live') return;
+    this._setState('unstable', networkCause());
+    this._lostTimer = setTimeout(() => this._lost(), LOST_AFTER_MS);
   }
 
   /** What comes from the server has stopped or comes again. @param {import('./pulse.js').Pulsing} now */
@@ -366,21 +404,25 @@ export class VoiceAgent extends EventTarget {
     this._pulsing = now;
     if (now === 'gone') this._lost();
     else if (this._peer) this._watch(this._peer);
+    else if (now === 'quiet') this._wavers();
+    else this._steady();
   }
 
   /** @param {string} text @param {RTCPeerConnection | SocketCall} from */
   _receive(text, from) {
     /** @type {ServerEvent} */
     const event = JSON.parse(text);
+    if (from !== (this._socket ?? this._peer)) return; // what an earlier connection still brings comes again over this one
     this._lastEvent = event.event_id ?? this._lastEvent;
     if (event.type === 'voiceagent.resume') {
       this._token = event.token;
       this._resumeMs = event.timeout_s * 1000;
     }
     if (event.type === 'voiceagent.replaced') {
-      if (this._peer === from || this._socket === from) this._finish('replaced');
+      this._finish('replaced');
       return;
     }
+    this.conversation.take(event);
     this._emit('message', event);
     if (event.type === 'voiceagent.call_ended') {
       this._endReason = event.reason;
@@ -417,6 +459,7 @@ export class VoiceAgent extends EventTarget {
     socket?.close();
     closeStream(this.microphone);
     this.microphone = null;
+    this.hasMicrophone = false;
     this.muted = false;
   }
 
@@ -443,6 +486,21 @@ export class VoiceAgent extends EventTarget {
   _emit(type, detail) {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
+}
+
+/** What a browser knows of the cause of a silence. @returns {'offline' | ''} */
+function networkCause() {
+  return navigator.onLine ? '' : 'offline';
+}
+
+/** @param {number} ms @param {AbortSignal} sooner @returns {Promise<void>} */
+function pause(ms, sooner) {
+  return new Promise((resolve) => {
+    if (sooner.aborted) return resolve();
+    const timer = setTimeout(resolve, ms);
+    sooner.addEventListener('abort', () => { clearTimeout(timer); resolve(); }, { once: true });
+    return undefined;
+  });
 }
 
 /**

@@ -1,0 +1,79 @@
+// A network that can be cut: the ways of a page's calls to the server, and of its HTTP and WebSockets.
+import dgram from 'node:dgram';
+import net from 'node:net';
+
+/** The way of one WebRTC connection from the browser to the server, until it is cut. */
+class Way {
+  async open(host, port) {
+    this.front = dgram.createSocket('udp4');
+    this.back = dgram.createSocket('udp4');
+    await Promise.all([this.front, this.back].map((socket) => new Promise((resolve) => { socket.bind(0, host, resolve); })));
+    this.front.on('message', (data, from) => {
+      this.browser = from;
+      if (!this.isCut) this.back.send(data, port, host);
+    });
+    this.back.on('message', (data) => { if (!this.isCut && this.browser) this.front.send(data, this.browser.port, this.browser.address); });
+    return this.front.address().port;
+  }
+
+  close() {
+    this.front.close();
+    this.back.close();
+  }
+}
+
+/** Lead each call of a page over a way of its own, which is added to `ways`. */
+export async function byOwnWays(page, ways) {
+  await page.exposeFunction('ownWay', (host, port) => {
+    const way = new Way();
+    ways.push(way);
+    return way.open(host, port);
+  });
+  await page.addInitScript(() => {
+    const CANDIDATES = /a=candidate:.*\r\n/g;
+    const { fetch: send } = globalThis;
+    globalThis.fetch = (url, how) => send(url, how?.headers?.['Content-Type'] === 'application/sdp' ? { ...how, body: how.body.replace(CANDIDATES, '') } : how);
+    const settle = RTCPeerConnection.prototype.setRemoteDescription;
+    RTCPeerConnection.prototype.setRemoteDescription = async function settled({ type, sdp }) {
+      const [line, host, port] = /a=candidate:\S+ 1 udp \d+ (\d+\.\d+\.\d+\.\d+) (\d+) typ host\r\n/.exec(sdp);
+      const ours = line.replace(` ${host} ${port} `, ` ${host} ${await globalThis.ownWay(host, Number(port))} `);
+      return settle.call(this, { type, sdp: sdp.replace(CANDIDATES, '').replaceAll('a=end-of-candidates\r\n', `${ours}a=end-of-candidates\r\n`) });
+    };
+  });
+}
+
+/** The way of HTTP and WebSockets to the server. What is sent while it is cut waits, as TCP has it. */
+export class TcpWay {
+  async open(url) {
+    const { hostname, port } = new URL(url);
+    this.pairs = new Set();
+    this.listener = net.createServer((front) => {
+      const back = net.connect(Number(port), hostname);
+      const pair = [front, back];
+      this.pairs.add(pair);
+      for (const [one, other] of [pair, [back, front]]) {
+        one.on('data', (data) => other.write(data));
+        one.on('error', () => other.destroy());
+        one.on('close', () => { this.pairs.delete(pair); other.end(); });
+      }
+      if (this.isCut) pair.forEach((one) => one.pause());
+    });
+    await new Promise((resolve) => { this.listener.listen(0, hostname, resolve); });
+    return `http://${hostname}:${this.listener.address().port}`;
+  }
+
+  cut() {
+    this.isCut = true;
+    this.pairs.forEach((pair) => pair.forEach((one) => one.pause()));
+  }
+
+  mend() {
+    this.isCut = false;
+    this.pairs.forEach((pair) => pair.forEach((one) => one.resume()));
+  }
+
+  close() {
+    this.listener.close();
+    this.pairs.forEach((pair) => pair.forEach((one) => one.destroy()));
+  }
+}
