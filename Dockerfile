@@ -1,11 +1,13 @@
 # The agent. `docker build .` makes the one for CPUs; with `--build-arg GPU=1` Whisper runs on an NVIDIA GPU, and
 # with `--build-arg NOISE=1` noise and echo can be taken out of callers' audio (docs/telephony.md), and with `--build-arg POSTGRESQL=1`
-# calls can be kept in PostgreSQL (docs/calls.md). The image holds piper-tts (GPL-3.0)
+# calls can be kept in PostgreSQL (docs/calls.md), with `--build-arg REDIS=1` their events can go to Redis (docs/event-streams.md), and
+# with `--build-arg REMOTE=1` models can be served and asked by gRPC (docs/models.md), and with `--build-arg CLUSTER=1` it has Ray
+# (docs/scale.md). The image holds piper-tts (GPL-3.0)
 # beside voiceagent (Apache-2.0): whoever distributes it distributes both, see README.md. Packages are checked by the hashes of
 # requirements/; `make pin-images` adds the digest of the image that this one stands on.
 ARG PYTHON_IMAGE=python:3.11.13-slim-bookworm
 FROM ${PYTHON_IMAGE} AS build
-ARG GPU=0 NOISE=0 POSTGRESQL=0
+ARG GPU=0 NOISE=0 POSTGRESQL=0 REDIS=0 REMOTE=0 CLUSTER=0
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv /opt/voiceagent
 WORKDIR /src
@@ -16,11 +18,15 @@ RUN bash scripts/install-locked.sh /opt/voiceagent requirements/runtime.lock
 RUN if [ "$GPU" = 1 ]; then bash scripts/install-locked.sh /opt/voiceagent requirements/gpu.lock; fi
 RUN if [ "$NOISE" = 1 ]; then bash scripts/install-locked.sh /opt/voiceagent requirements/noise.lock; fi
 RUN if [ "$POSTGRESQL" = 1 ]; then bash scripts/install-locked.sh /opt/voiceagent requirements/postgresql.lock; fi
+RUN if [ "$REDIS" = 1 ]; then bash scripts/install-locked.sh /opt/voiceagent requirements/redis.lock; fi
+RUN if [ "$REMOTE" = 1 ]; then bash scripts/install-locked.sh /opt/voiceagent requirements/remote.lock; fi
+RUN if [ "$CLUSTER" = 1 ]; then bash scripts/install-locked.sh /opt/voiceagent requirements/cluster.lock; fi
 COPY voiceagent voiceagent
 COPY web web
+COPY docs/man docs/man
 COPY models/registry.yaml models/registry.yaml
 COPY models/bundled models/bundled
-COPY examples/demo examples/demo
+COPY examples examples
 RUN /opt/voiceagent/bin/pip install --no-deps --no-index --no-build-isolation . \
     && bash scripts/remove-build-tools.sh /opt/voiceagent requirements/runtime.lock \
     && /opt/voiceagent/bin/pip check

@@ -42,7 +42,7 @@ def test_constraints_are_the_versions_that_are_locked() -> None:
     assert not pins("runtime") & pins("test")
 
 
-@pytest.mark.parametrize("extra", ["noise", "postgresql"])
+@pytest.mark.parametrize("extra", ["noise", "postgresql", "redis", "remote"])
 def test_the_image_takes_what_is_optional_in_the_versions_that_were_tested(extra: str) -> None:
     name = extra.upper()
     assert pins(extra) <= pins("test")
@@ -62,7 +62,10 @@ def test_every_direct_requirement_is_locked_and_torch_is_none_of_them() -> None:
         (project["dependencies"], "runtime"),
         (extras["test"], "test"),
         (extras["noise"], "noise"),
+        (extras["talk"], "talk"),
         (extras["postgresql"], "postgresql"),
+        (extras["redis"], "redis"),
+        (extras["remote"], "remote"),
         (toml["build-system"]["requires"], "build"),
     ):
         names = {re.split(r"[\[<>=~! ]", requirement, maxsplit=1)[0].lower().replace("_", "-") for requirement in wanted}
@@ -112,12 +115,19 @@ def test_a_package_that_is_not_the_one_that_was_locked_is_not_installed(tmp_path
     assert subprocess.run([python, "-c", "import small"], capture_output=True, check=False).returncode == 0
 
 
-@pytest.mark.parametrize("file", ["Makefile", "Dockerfile", "scripts/wheel-test.sh"])
+@pytest.mark.parametrize("file", ["Makefile", "Dockerfile"])
 def test_voiceagent_is_installed_beside_what_is_locked_and_brings_nothing_with_it(file: str) -> None:
     text = (ROOT / file).read_text()
     assert re.search(r"install-locked\.sh.* \S*requirements/runtime\.lock", text)
     for line in re.findall(r"pip install .*(?: -e \.| \.| \S*voiceagent-\*\.whl)(?= |$)", text, re.MULTILINE):
         assert "--no-deps --no-index" in line
+
+
+def test_the_wheel_is_tried_with_nothing_but_what_is_locked() -> None:
+    house, tried = ((ROOT / "scripts" / f"{name}.sh").read_text() for name in ("wheelhouse", "wheel-test"))
+    assert "--require-hashes" in house
+    assert "requirements/runtime.lock" in house
+    assert 'PIP_INDEX_URL="http://127.0.0.1:' in tried
 
 
 def test_the_npm_lock_names_no_address() -> None:
