@@ -8,8 +8,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BOUNDARIES = {
+    "voiceagent/cluster/ray_package.py": "Ray, an optional package",
     "voiceagent/conversation/machine.py": "one table for handlers of which each takes its own event",
     "voiceagent/engines.py": "what a plugin makes",
+    "voiceagent/inference/wire.py": "messages that protobuf makes",
     "voiceagent/json_types.py": "JSON that nobody checked yet",
     "voiceagent/llm/embedded/genai.py": "functions of a C library",
     "voiceagent/llm/servers/vllm.py": "vLLM, an optional package",
