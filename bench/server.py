@@ -29,11 +29,11 @@ class Server:
 
 
 @asynccontextmanager
-async def running(*options: str, program: Sequence[str] = ("voiceagent", "serve")) -> AsyncIterator[Server]:
-    """Start `voiceagent serve` (or another Python program) with further options, wait until it is ready, and stop it at the end.
-    Raises RuntimeError with the end of its log when it does not become ready."""
+async def running(*options: str, program: Sequence[str] = ("voiceagent", "serve"), **environment: str) -> AsyncIterator[Server]:
+    """Start `voiceagent serve` (or another Python program) with further options and variables, wait until it is ready, and stop
+    it at the end. Raises RuntimeError with the end of its log when it does not become ready."""
     with tempfile.TemporaryDirectory(prefix="voiceagent-bench-") as name:
         folder = Path(name)
         command = (sys.executable, "-m", *program, "--port", "0", *options)
-        async with answering(folder / "server.log", *command, VOICEAGENT_DATA=name) as (url, process):
+        async with answering(folder / "server.log", *command, VOICEAGENT_DATA=name, **environment) as (url, process):
             yield Server(url, process, folder)

@@ -45,11 +45,12 @@ GREETED = "greeted"
 BOUNDS = {"memory": (12.0, "MB"), "descriptors": (1.0, ""), "tasks": (1.0, ""), "threads": (1.0, ""), "UDP ports": (1.0, "")}
 """What each may grow by in an hour, and its unit."""
 NOTES = """
-Two calls talk at any time, each of ten questions; another begins when one is over. Every 20 s there is trouble: four callers come
-at once where two places are free, a caller leaves between the answer and the connection, or one by WebRTC or WebSocket is killed
-after the greeting. A slope is Theil and Sen's, over the medians of minutes, from a fifth of the time on, and its interval holds
-95 % by Sen's ranks. It fails where the lower end is above the bound. Memory, descriptors, threads and ports are the operating
-system's figures of the server's process; tasks are the event loop's. Idle is a server without a call, warm before and after all.
+Two calls talk at any time, each of ten questions; another begins when one is over. As many calls as that warm the server before.
+Every 20 s there is trouble: four callers come at once where two places are free, a caller leaves between the answer and the
+connection, or one by WebRTC or WebSocket is killed after the greeting. A slope is Theil and Sen's, over the medians of minutes,
+from a fifth of the time on, and its interval holds 95 % by Sen's ranks. It fails where the lower end is above the bound. Memory,
+descriptors, threads and ports are the operating system's figures of the server's process; tasks are the event loop's. Idle is a
+server without a call, warm before and after all.
 """
 
 
@@ -136,7 +137,7 @@ async def _soak(watched: Watched, speeches: dict[str, Speech], label: str, durat
     warming, asked, trouble = Asked(), Asked(), Trouble()
     for kind in range(len(KINDS)):
         await _trouble(watched.server, trouble, kind)
-    await ask_all(watched.server, warming, speeches, QUESTIONS)
+    await asyncio.gather(*(ask_all(watched.server, warming, speeches, QUESTIONS) for _ in range(TALKERS)))
     before = await watched.idle()
     trouble = Trouble()
     began_s = time.monotonic()

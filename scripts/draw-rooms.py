@@ -19,6 +19,8 @@ EVERYWHERE = {
     *("config", "doctor", "json_types", "untrusted_json"),
 }
 """Single files that many rooms read: they would only hide the rooms."""
+KEYWORDS = {"call", "class", "click", "default", "end", "graph", "style", "subgraph"}
+"""Words of Mermaid's flowcharts."""
 
 
 def imports() -> dict[str, set[str]]:
@@ -51,9 +53,16 @@ def reduced(found: dict[str, set[str]]) -> dict[str, set[str]]:
     return {room: needed(others) for room, others in found.items()}
 
 
+def node(room: str) -> str:
+    """A node of Mermaid, in whose language a room's name may be a word with a meaning (`call`)."""
+    return f'{room}_["{room}"]' if room in KEYWORDS else room
+
+
 def picture() -> str:
     """A Mermaid flowchart: whoever imports stands above."""
-    arrows = [f"  {room} --> {other}" for room, others in sorted(reduced(imports()).items()) for other in sorted(others)]
+    arrows = [
+        f"  {node(room)} --> {node(other)}" for room, others in sorted(reduced(imports()).items()) for other in sorted(others)
+    ]
     return "```mermaid\nflowchart TD\n" + "\n".join(arrows) + "\n```\n"
 
 

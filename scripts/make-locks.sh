@@ -47,7 +47,7 @@ import tomllib
 project = tomllib.loads(pathlib.Path("pyproject.toml").read_text())["project"]
 away = pathlib.Path(sys.argv[1])
 away.joinpath("runtime.in").write_text("\n".join(project["dependencies"]))
-for extra in ("test", "noise", "postgresql"):
+for extra in ("test", "noise", "talk", "postgresql", "redis", "remote", "cluster"):
     away.joinpath(f"{extra}.in").write_text("\n".join(project["optional-dependencies"][extra]))
 PYTHON
 
@@ -59,11 +59,24 @@ lock test "${options[@]}" "$away/runtime.in" "$away/test.in" --constraints requi
 lock noise "${options[@]}" "$away/noise.in" --constraints requirements/runtime.lock --constraints requirements/test.lock \
   $(without requirements/runtime.lock)
 # shellcheck disable=SC2046
+lock talk "${options[@]}" "$away/talk.in" --constraints requirements/runtime.lock --constraints requirements/test.lock \
+  $(without requirements/runtime.lock)
+# shellcheck disable=SC2046
 lock postgresql "${options[@]}" "$away/postgresql.in" --constraints requirements/runtime.lock --constraints requirements/test.lock \
+  $(without requirements/runtime.lock)
+# shellcheck disable=SC2046
+lock redis "${options[@]}" "$away/redis.in" --constraints requirements/runtime.lock --constraints requirements/test.lock \
+  $(without requirements/runtime.lock)
+# shellcheck disable=SC2046
+lock remote "${options[@]}" "$away/remote.in" --constraints requirements/runtime.lock --constraints requirements/test.lock \
+  $(without requirements/runtime.lock)
+# shellcheck disable=SC2046
+lock cluster "${options[@]}" "$away/cluster.in" --constraints requirements/runtime.lock --constraints requirements/test.lock \
   $(without requirements/runtime.lock)
 lock build "${options[@]}" requirements/build.in --constraints requirements/runtime.lock --constraints requirements/test.lock
 lock gpu "${options[@]}" requirements/gpu.in --constraints requirements/runtime.lock
 lock supply "${options[@]}" requirements/supply.in
+lock docs "${options[@]}" requirements/docs.in
 {
   echo "# Exact versions of everything that make setup installs. Made by make lock from requirements/runtime.lock and test.lock."
   sed -n 's/^\([A-Za-z0-9_.-]*==[^ ]*\).*/\1/p' requirements/runtime.lock requirements/test.lock | sort -f

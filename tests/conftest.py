@@ -12,6 +12,7 @@ from hypothesis import Phase
 from hypothesis import settings as hypothesis_settings
 from numpy.typing import NDArray
 
+from tests.browser.browsers import DRIVER
 from tests.fakes import MakeService, Said, Switchboard
 from tests.sent_events import CheckedSessions, require_none, told_of
 from voiceagent.engines import load_tts
@@ -42,6 +43,13 @@ hypothesis_settings.register_profile(
 """CI tries other examples each time. It makes a failing one no smaller, which can take five minutes: the line that it prints
 repeats the failure elsewhere."""
 hypothesis_settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def browsers_end() -> Iterator[None]:
+    """The browsers that tests have started are closed after the last test of a process."""
+    yield
+    DRIVER.end()
 
 
 @pytest.fixture(autouse=True)

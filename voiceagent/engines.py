@@ -33,13 +33,13 @@ DEFAULT_LANGUAGE = "en"
 SERVER_VARIABLE = "VOICEAGENT_LLM_URL"
 """The environment variable that names the language model's servers in place of the profile's."""
 OURS = {
-    "stt": {"faster-whisper": "voiceagent.stt.whisper"},
+    "stt": {"faster-whisper": "voiceagent.stt.whisper", "remote": "voiceagent.stt.remote"},
     "llm": {
         "embedded": "voiceagent.llm.embedded.embedded",
         "openai": "voiceagent.llm.servers.openai",
         "vllm": "voiceagent.llm.servers.vllm",
     },
-    "tts": {"piper": "voiceagent.tts.piper"},
+    "tts": {"piper": "voiceagent.tts.piper", "remote": "voiceagent.tts.remote"},
     "turn": {"smart-turn": "voiceagent.turn_judges.smart_turn", "meaning": "voiceagent.turn_judges.meaning"},
 }
 
@@ -84,20 +84,26 @@ async def load_voices(engines: Engines, agent: AgentConfig, known: Registry) -> 
 
 def _load(profile: Profile, agent: AgentConfig, known: Registry) -> Engines:
     options = agent.options
-    for name in {"language", "languages"} & options.stt.keys():
-        raise ConfigError(f"options.stt.{name}: write `{name}: {options.stt[name]}` beside `name`, for the whole agent")
-    hears: dict[str, object] = {} if agent.language == DEFAULT_LANGUAGE else {"language": agent.language}
-    if agent.language == AUTO:
-        hears["languages"] = agent.spoken_languages
     voice = profile.tts.with_options(options.tts)
     llm = load_llm(profile.llm, agent.llm, options.llm, known, words_of(agent.vocabulary))
     return Engines(
-        stt=load_stt(profile.stt.with_options({**options.stt, **hears}), known),
+        stt=load_recogniser(profile, agent, known),
         llm=llm,
         tts=load_tts(voice, known),
         voices={code: load_tts(spec, known) for code, spec in voices_of(agent).items()},
         turn=load_judges(profile.turn, known),
     )
+
+
+def load_recogniser(profile: Profile, agent: AgentConfig, known: Registry) -> SttEngine:
+    """Load only the recogniser, as the agent wants it. Raises ModelError, ConfigError."""
+    options = agent.options.stt
+    for name in {"language", "languages"} & options.keys():
+        raise ConfigError(f"options.stt.{name}: write `{name}: {options[name]}` beside `name`, for the whole agent")
+    hears: dict[str, object] = {} if agent.language == DEFAULT_LANGUAGE else {"language": agent.language}
+    if agent.language == AUTO:
+        hears["languages"] = agent.spoken_languages
+    return load_stt(profile.stt.with_options({**options, **hears}), known)
 
 
 def load_stt(spec: EngineSpec, known: Registry | None = None) -> SttEngine:

@@ -47,13 +47,19 @@ class Redacting(logging.Formatter):
 
 class JsonLines(Redacting):
     """Formats log records as one JSON object a line: `time` (ISO 8601, UTC), `level`, `logger`, `message`; `call` and `turn`
-    where the message begins with them, and the `trace_id` of that turn; `exception` for a traceback."""
+    where the message begins with them, and the `trace_id` of that turn; `worker` in one of several processes; `exception` for a
+    traceback."""
+
+    worker = 0
+    """The number of this process among the workers of its server; 0: there are none."""
 
     @override
     def format(self, record: logging.LogRecord) -> str:
         message = redacted(Redacting.mask(record.getMessage()))
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         found: dict[str, object] = {"time": at, "level": record.levelname, "logger": record.name, "message": message}
+        if JsonLines.worker:
+            found["worker"] = JsonLines.worker
         if about := _OF_CALL.match(message):
             found["call"] = about["call"]
             if about["turn"]:
@@ -73,10 +79,12 @@ FORMATS = {"text": Redacting, "json": JsonLines}
 _OF_CALL = re.compile(r"call (?P<call>rtc_\w+)(?: turn (?P<turn>\d+))?")
 
 
-def configure(level: str, form: str = "text") -> logging.Handler:
-    """Log from `level` on, in a form of `FORMATS`, and turns at every level below ERROR; returns the handler that writes."""
+def configure(level: str, form: str = "text", worker: int = 0) -> logging.Handler:
+    """Log from `level` on, in a form of `FORMATS`, and turns at every level below ERROR; returns the handler that writes. The
+    lines of a worker, one of several processes that serve together, have its number."""
     handler = logging.StreamHandler()
-    handler.setFormatter(FORMATS[form](LINE))
+    JsonLines.worker = worker
+    handler.setFormatter(FORMATS[form](LINE.replace("%(name)s", f"worker {worker} %(name)s") if worker else LINE))
     logging.basicConfig(level=level.upper(), handlers=[handler])
     if level.upper() == "WARNING":
         logging.getLogger(TURNS).setLevel(logging.INFO)

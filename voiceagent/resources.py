@@ -32,6 +32,11 @@ def default_budgets_file() -> Path:
     return _shipped("latency_budgets.yaml", "latency_budgets.yaml")
 
 
+def examples_dir() -> Path:
+    """The examples that agents begin from, and `templates.yaml` that lists them."""
+    return _shipped("examples", "examples")
+
+
 def demo_agent_file() -> Path:
     """The demo agent's `agent.yaml`."""
     return _shipped("demo/agent.yaml", "examples/demo/agent.yaml")

@@ -26,8 +26,8 @@ import yaml
 from voiceagent.resources import demo_agent_file
 from voiceagent.settings.agent import load_agent
 from voiceagent.tools.decorator import tool
+from voiceagent.tools.modules import load_tools
 from voiceagent.tools.tool import Tool
-from voiceagent.tools.toolset import load_tools
 
 SETS = Path(__file__).resolve().parent / "sets"
 DEMO = "demo"

@@ -36,7 +36,8 @@ LEAP_TICKS = 10 * 48_000
 TOOLS_BYTES = 52_000
 STOP_S = 3.0
 CONNECT_S = 5.0
-ENDED_S = 20.0
+ENDED_S = 60.0
+"""On a busy machine the abuser, who gives way to all others, needs many times as long to be too fast."""
 MAX_BUFFERED_BYTES = 1_000_000
 
 
@@ -296,6 +297,8 @@ async def _until_told(url: str, key: str, kind: str) -> None:
     work = asyncio.create_task(abuse(url, key, kind, found, ended))
     told = asyncio.create_task(reader.read())
     await asyncio.wait([work, told], return_when=asyncio.FIRST_COMPLETED)
+    with suppress(PermissionError):  # nobody beside it is measured any more
+        os.setpriority(os.PRIO_PROCESS, 0, 0)
     with suppress(TimeoutError):
         await asyncio.wait_for(ended.wait(), ENDED_S)
     work.cancel()

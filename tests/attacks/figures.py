@@ -30,7 +30,8 @@ def hold(*figures: Figure) -> None:
 
 
 def within(name: str, value: float, limit: float, unit: str) -> Figure:
-    """A time by the clock on the wall. The benchmark holds it to `limit`, a test to `ROOM` times that."""
+    """A time, of the clock on the wall or of a processor that others use. The benchmark holds it to `limit`, a test to `ROOM`
+    times that."""
     figure = at_most(name, value, limit, unit)
     return figure if MEASURING else replace(figure, ok=value <= limit * ROOM)
 

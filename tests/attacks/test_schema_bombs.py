@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.attacks.figures import at_most, hold
+from tests.attacks.figures import hold, within
 from tests.attacks.loop_time import LIMIT_MS, loop_time
 from tests.llm.faulty_server import faulty_server
 from voiceagent.conversation.history import Message
@@ -94,7 +94,7 @@ async def test_a_bomb_is_refused_with_one_clear_line_before_it_has_grown(bomb: s
     assert "\n" not in message
     assert len(message) < 600
     assert tools.schemas() == []
-    hold(at_most("schema bomb: event loop held", await held_ms(take, update(BOMBS[bomb])), LIMIT_MS, "ms"))
+    hold(within("schema bomb: event loop held", await held_ms(take, update(BOMBS[bomb])), LIMIT_MS, "ms"))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ async def test_a_bomb_is_refused_with_one_clear_line_before_it_has_grown(bomb: s
 )
 async def test_no_session_update_holds_the_loop(changes: dict[str, Any]) -> None:
     text = json.dumps({"type": "session.update", "session": changes}, separators=(",", ":"))
-    hold(at_most("the dearest session.update: event loop held", await held_ms(take, text), LIMIT_MS, "ms"))
+    hold(within("the dearest session.update: event loop held", await held_ms(take, text), LIMIT_MS, "ms"))
 
 
 def largest() -> CallTools:
@@ -187,4 +187,4 @@ async def test_arguments_that_take_long_to_check_do_not_hold_the_loop(dear: str)
         assert "Wrong arguments" in outcome.output or "too much to check" in outcome.output
 
     async with asyncio.timeout(10):
-        hold(at_most("arguments that are dear to check: event loop held", await held_ms(run), LIMIT_MS, "ms"))
+        hold(within("arguments that are dear to check: event loop held", await held_ms(run), LIMIT_MS, "ms"))

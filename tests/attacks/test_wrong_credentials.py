@@ -4,6 +4,7 @@ not by WebSocket."""
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import tracemalloc
 from collections.abc import AsyncIterator, Iterator
@@ -22,12 +23,13 @@ from voiceagent.client.dialogue import Dialogue
 from voiceagent.errors import MediaError
 from voiceagent.server.access.client_secrets import MAX_BYTES_OF_A_KEY, MAX_OF_A_KEY, ClientSecrets
 from voiceagent.server.access.key_file import KeyFile
-from voiceagent.server.calls.calls import CALL_CHARACTERS, RESUME_PREFIX
+from voiceagent.server.calls.call_ids import RESUME_PREFIX, call_of_token
 from voiceagent.server.http.problems import Problem
 
 SHOP, EVIL = "https://shop.example", "https://evil.example"
 SECRETS, CALLS = "/v1/realtime/client_secrets", "/v1/realtime/calls"
 ENVIRONMENT = "the-key-of-the-environment-01"
+TRIES = 20
 
 
 @dataclass(frozen=True)
@@ -211,8 +213,17 @@ async def test_a_revoked_key_ends_its_calls_and_nothing_of_it_connects_again(kep
 async def opened_socket(
     kept: Kept, session: aiohttp.ClientSession, key: str, query: str = "model=any"
 ) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
-    headers = {"Authorization": f"Bearer {key}"}
-    async with session.ws_connect(f"{kept.server.url}/v1/realtime?{query}&voiceagent_events=true", headers=headers) as socket:
+    """A socket of a call, however often a server on a busy machine says that its caller is to come again."""
+    url, headers = f"{kept.server.url}/v1/realtime?{query}&voiceagent_events=true", {"Authorization": f"Bearer {key}"}
+    for tried in itertools.count(1):
+        try:
+            socket = await session.ws_connect(url, headers=headers)
+            break
+        except aiohttp.WSServerHandshakeError as error:
+            if error.status != 503 or tried == TRIES:
+                raise
+            await asyncio.sleep(float(error.headers["Retry-After"] if error.headers else 1))
+    async with socket:
         yield socket
 
 
@@ -223,7 +234,7 @@ async def running_call(
     """A call over a WebSocket, and its id."""
     async with opened_socket(kept, session, key) as socket:
         token = (await told(socket, "voiceagent.resume"))["token"]
-        yield socket, f"rtc_{token.removeprefix(RESUME_PREFIX)[:CALL_CHARACTERS]}"
+        yield socket, call_of_token(token)
 
 
 async def told(socket: aiohttp.ClientWebSocketResponse, kind: str) -> dict[str, Any]:

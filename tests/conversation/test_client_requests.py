@@ -103,6 +103,22 @@ def test_a_reply_is_taken_out() -> None:
     assert world.user_texts() == ["Hello."]
 
 
+def test_a_tool_call_is_taken_out_with_its_result_and_what_was_said_stays() -> None:
+    world = begun()
+    world.say("Weather?")
+    world.feed(ev.ToolCallRequested(world.now_ms, 1, "c1", "get_weather", "{}"))
+    world.feed(ev.GenerationDone(world.now_ms, 1))
+    world.feed(ev.ToolFinished(world.now_ms, 1, "c1", '"sunny"', True))
+    world.answer("It is sunny.")
+    world.play_all()
+    assert [message.role for message in world.state.memory.history] == ["user", "assistant", "tool", "assistant"]
+    world.feed(ev.HistoryRemoved(world.now_ms, "reply 1", "", "c1"))
+    assert [(message.role, message.content) for message in world.state.memory.history] == [
+        ("user", "Weather?"),
+        ("assistant", "It is sunny."),
+    ]
+
+
 def test_a_truncation_of_the_live_reply_ends_it_where_the_client_played_to() -> None:
     world = begun()
     world.say("Tell me a story.")

@@ -35,17 +35,57 @@ def test_replies_are_as_long_as_usual_again_once_the_budgets_say_so() -> None:
     assert not ended(world)
 
 
+def said(world: World) -> tuple[str, str]:
+    (reply,) = (action for action in world.actions if isinstance(action, act.ReplyEnded))
+    return reply.status, reply.heard
+
+
 def test_a_short_reply_ends_with_its_sentence_and_what_comes_later_is_not_said() -> None:
     world = degraded(Degradation.SHORT_REPLIES)
     world.say("Tell me all.")
     world.text("It is long. ")
     world.text(f"{TWENTY} And")
-    assert len(ended(world)) == 1
     world.text(" more. And more.")
+    world.generated()
     world.play_all()
-    (reply,) = (action for action in world.actions if isinstance(action, act.ReplyEnded))
-    assert (reply.status, reply.heard) == ("completed", f"It is long. {TWENTY}")
+    assert said(world) == ("completed", f"It is long. {TWENTY}")
     assert len(TWENTY.split()) == SHORT_WORDS
+
+
+def test_the_model_is_stopped_when_no_tool_call_follows_the_next_sentence() -> None:
+    world = degraded(Degradation.SHORT_REPLIES)
+    world.say("Tell me all.")
+    world.text(f"{TWENTY} And")
+    world.text(" Dr. Miller says more.")
+    assert not ended(world)
+    world.text(" And")
+    assert len(ended(world)) == 1
+    world.play_all()
+    assert said(world) == ("completed", TWENTY)
+
+
+def test_a_model_without_tools_is_stopped_with_the_sentence() -> None:
+    world = degraded(Degradation.SHORT_REPLIES)
+    world.say("Tell me all.")
+    world.feed(ev.TextDelta(world.now_ms, world.generations[-1].reply_id, f"{TWENTY} And", may_call=False))
+    assert len(ended(world)) == 1
+    world.play_all()
+    assert said(world) == ("completed", TWENTY)
+
+
+def test_a_tool_call_behind_a_short_reply_is_made_and_its_result_is_told() -> None:
+    world = degraded(Degradation.SHORT_REPLIES)
+    world.say("Tell me all.")
+    world.text(f"{TWENTY} And")
+    degrade(world)
+    world.text(" more, which I look up now.")
+    world.call_tool("find", "{}")
+    world.generated()
+    world.finish_tool()
+    world.text("It is found. ")
+    world.generated()
+    world.play_all()
+    assert said(world) == ("completed", f"{TWENTY} It is found.")
 
 
 def test_a_short_reply_never_ends_inside_a_sentence_or_at_an_abbreviation() -> None:

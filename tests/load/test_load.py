@@ -8,13 +8,16 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from tests.capacity.loads import SERVER, TURN, step
 from tests.cli.conftest import Outcome, voiceagent
 from voiceagent.capacity.load_result import LoadResult, read_load
+from voiceagent.errors import MediaError
 from voiceagent.latency.budgets import StageLimits
 from voiceagent.load.ramp import steps_to
-from voiceagent.load.watched_server import read_metrics
+from voiceagent.load.watched_server import WatchedServer, read_metrics
 
 __all__ = ["voiceagent"]
 Run = Callable[..., Outcome]
@@ -100,3 +103,44 @@ def test_a_file_that_is_no_load_test_is_told_in_a_line(voiceagent: Run, tmp_path
     outcome = voiceagent("plan", "--measured", str(path))
     assert outcome.code == 1
     assert "is no result of `voiceagent bench load" in outcome.err
+
+
+def test_the_metrics_of_several_workers_are_taken_together() -> None:
+    lines = [
+        f'{name}{{worker="{worker}"{label}}} {value}'
+        for name, label, values in (
+            ("voiceagent_cpu_seconds_total", ',thread="loop"', (2.0, 3.0)),
+            ("voiceagent_calls_refused_total", ',reason="busy"', (1.0, 0.0)),
+            ("voiceagent_call_places", "", (8.0, 8.0)),
+            ("voiceagent_cores", "", (4.0, 4.0)),
+            ("voiceagent_pressure", "", (0.2, 0.6)),
+        )
+        for worker, value in enumerate(values, start=1)
+    ]
+    lines.append('voiceagent_cpu_seconds_total{worker="front",thread="loop"} 1.0')
+    found = read_metrics("\n".join(lines) + "\n")
+    assert found.workers == 2
+    assert found["voiceagent_cpu_seconds_total", "loop"] == 6.0
+    assert found["voiceagent_calls_refused_total", "busy"] == 1.0
+    assert found["voiceagent_call_places", ""] == 16.0
+    assert found["voiceagent_cores", ""] == 4.0
+    assert found["voiceagent_pressure", ""] == 0.6
+    assert read_metrics("voiceagent_cores 4.0\n").workers == 1
+
+
+async def test_the_budget_is_asked_for_by_a_clients_key() -> None:
+    """A key of metrics opens nothing else."""
+    presented: dict[str, str] = {}
+
+    async def answer(request: web.Request) -> web.Response:
+        presented[request.path] = request.headers["Authorization"]
+        return web.Response(status=403)
+
+    app = web.Application()
+    app.router.add_get("/{path:.*}", answer)
+    async with TestServer(app) as server, WatchedServer(str(server.make_url("")), "metrics-key", "client-key") as watched:
+        with pytest.raises(MediaError, match="--token"):
+            await watched.limits()
+        with pytest.raises(MediaError, match="--metrics-token"):
+            await watched.use(0.0)
+    assert presented == {"/v1/voiceagent/budgets": "Bearer client-key", "/metrics": "Bearer metrics-key"}

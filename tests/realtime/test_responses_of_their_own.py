@@ -115,6 +115,23 @@ def test_an_item_of_the_running_response_stays(client: Client) -> None:
     assert client.error(client.say(type="conversation.item.delete", item_id=message))[1] == "item_id"
 
 
+def test_a_tool_call_is_deleted_once_it_has_ended(client: Client) -> None:
+    events = client.tell(actions.ReplyStarted(1, 1), actions.ToolStarted(1, "c1", "look", "{}"))
+    tool = next(event["item"]["id"] for event in events if event["type"] == "conversation.item.added")
+    client.tell(actions.ReplyEnded(1, "completed", "", ""))
+    if (
+        client.session.on_client(json.dumps({"type": "conversation.item.retrieve", "item_id": tool}), 1000.0).replies[0]["item"][
+            "status"
+        ]
+        == "in_progress"
+    ):
+        assert client.error(client.say(type="conversation.item.delete", item_id=tool)) == ("invalid_value", "item_id")
+    client.tell(actions.ToolEnded(1, "c1", "look", "{}", True))
+    removed = client.say(type="conversation.item.delete", item_id=tool)
+    assert removed.events == (HistoryRemoved(1000.0, "reply 1", "", "c1"),)
+    assert types(list(removed.replies)) == ["conversation.item.deleted"]
+
+
 def test_a_tool_call_of_an_earlier_conversation_is_taken_with_its_result(client: Client) -> None:
     call = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}
     assert client.say(type="conversation.item.create", item=call).events[0].message.tool_calls[0].call_id == "c1"  # type: ignore[attr-defined]

@@ -85,3 +85,40 @@ def test_who_comes_back_and_who_joins_learn_that_the_call_is_recorded(session: R
     assert told() == [True, True]
     session.recording_changed(is_recorded=False)
     assert told() == [False, False]
+
+
+def test_what_becomes_of_a_copy_changes_nothing_in_the_session(session: RealtimeSession) -> None:
+    begin(session)
+    session.on_notice(actions.ToolStarted(1, "c1", "book", "{}"), 50.0)
+    session.on_notice(actions.ReplyHeard(1, "One"), 100.0)
+    last = say(session, 150.0)
+    copy = session.as_if_lost()
+    ended = copy.on_notice(actions.ReplyEnded(1, "interrupted", "One", "two three."), 200.0)
+    left = copy.left()
+    assert types(ended)[-1] == "response.done"
+    assert [event for _, event in left.recent][-len(ended) :] == ended
+    assert left.missed == len(ended)
+    went_on = RealtimeSession("rtc_2")
+    went_on.go_on(left)
+    for after in (last, "event_unknown"):
+        assert went_on.resumed(after, TOKEN, 60_000.0)[2:] == ended
+    later = session.on_notice(actions.ReplyHeard(1, "One two"), 300.0)
+    assert types(later) == ["voiceagent.heard"]
+    assert types(session.on_notice(actions.ToolEnded(1, "c1", "book", "{}", True), 300.0))[0] == "response.mcp_call.completed"
+    done = session.on_notice(actions.ReplyEnded(1, "completed", "One two three.", ""), 400.0)[-1]
+    assert done["type"] == "response.done"
+    assert done["response"]["status"] == "completed"
+
+
+def test_a_copy_has_what_the_client_has_missed_and_the_last_events(session: RealtimeSession) -> None:
+    begin(session)
+    first = say(session, 0.0)
+    for number in range(300):
+        say(session, 100.0 * number)
+    assert first not in dict(session.as_if_lost().left().recent)
+    session.lost()
+    missed = [say(session, 100.0 * number) for number in range(400)]
+    left = session.as_if_lost().left()
+    assert [event_id for event_id, _ in left.recent] == missed
+    assert left.missed == 400
+    assert set(left.audio_ends) == set(missed)

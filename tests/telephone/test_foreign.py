@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl
 import numpy as np
 import pytest
 
+from tests.docs.blocks import blocks_of
 from tests.telephone.peers import PUBLIC_URL, SECRETS, Peer, Request, webhook
 from voiceagent.telephone.codec import PhoneDecoder, PhoneEncoder
 from voiceagent.telephone.messages import Audio, Digit, Started
@@ -132,3 +133,23 @@ def test_we_read_and_write_what_pipecat_reads_and_writes(vendor: str) -> None:
     else:
         assert json.loads(played) == json.loads(answer["played"])
     assert [json.loads(message) for message in stream.clear()] == [json.loads(answer["cleared"])]
+
+
+@needs_peers
+def test_the_tool_of_the_tutorial_is_to_the_model_what_pipecats_function_was(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "tutorials" / "from-pipecat.md"
+    files = {Path(block.file).name: block.text for block in blocks_of(page) if block.file}
+    (tmp_path / "bot.py").write_text(files["bot.py"])
+    program = "import bot, json; print(json.dumps(bot.order_status.to_default_dict()))"
+    ran = subprocess.run([PYTHON, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode == 0, ran.stderr
+    theirs = json.loads(ran.stdout.splitlines()[-1])
+    namespace: dict[str, Any] = {}
+    exec(files["tools.py"], namespace)
+    ours = namespace["order_status"]
+    assert (theirs["name"], theirs["description"]) == (ours.name, ours.description)
+    wanted, had = ours.parameters, theirs["parameters"]
+    assert {name: field["type"] for name, field in wanted["properties"].items()} == {
+        name: field["type"] for name, field in had["properties"].items()
+    }
+    assert wanted["required"] == had["required"]

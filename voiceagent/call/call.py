@@ -13,10 +13,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from voiceagent.call.cards import CallCards
 from voiceagent.call.hearing import Hearing, clean, reduce_noise, refusal_of
+from voiceagent.call.journal import Journal, JournalNotes, LeftCall, copied, effect_may_always_begin
 from voiceagent.call.judging import Judging
 from voiceagent.call.memory import release_freed_memory
 from voiceagent.call.observer import CallFeature, CallObserver, Observers
@@ -42,7 +43,7 @@ from voiceagent.llm.engine import no_forcing
 from voiceagent.media.leg import Leg, Sideband
 from voiceagent.media.playout import Position
 from voiceagent.realtime.event_allowance import AllowanceVerdict, EventAllowance
-from voiceagent.realtime.session import BufferRequest, LeftSession, RealtimeSession
+from voiceagent.realtime.session import BufferRequest, RealtimeSession
 from voiceagent.realtime.settings import ClientSettings
 from voiceagent.task_owner import running
 from voiceagent.tools.call_context import CallOrigin
@@ -65,15 +66,6 @@ HAND_OVER_S = 1.0
 """The longest wait for words that are being made, before the call goes to another server."""
 ABUSE = "abuse"
 """The reason with which a call ends if its client goes on sending too many events."""
-
-
-class LeftCall(Struct, frozen=True):
-    """A call for another server to go on with."""
-
-    state: State
-    session: LeftSession
-    settings: dict[str, object]
-    """The settings of its session that begin a call: instructions, and tools with the credentials of MCP servers."""
 
 
 def _taken_over(parts: AgentParts, tools: CallTools, name: str) -> AgentParts:
@@ -145,6 +137,7 @@ class Call:
         self._end_reason: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._closing = AsyncExitStack()
         """Frees what was made for the call."""
+        self._journal: JournalNotes | None = None
         self._cards: CallCards
         self._hearing: Hearing
         self._retrieval: Retrieval
@@ -173,6 +166,8 @@ class Call:
             for timer in self._timers.values():
                 timer.cancel()
             self._timers.clear()
+            if self._journal is not None:
+                self._journal.close()
             await self._free()
         return reason
 
@@ -205,11 +200,24 @@ class Call:
         """The time on the call's clock."""
         return self._clock.now_ms()
 
+    @property
+    def is_over(self) -> bool:
+        """True once the clients were told of the end, or another server goes on."""
+        return self.state.phase is Phase.ENDED or self._end_reason.done()
+
     def offer_resumption(self, token: str, after: str = "") -> None:
         """A client that presents this token may take the call over, should its connection be lost. `after` is the last event that
         the client of a call got that another server has left."""
         self._resume_after = after
         self._resume_token = token if self.state.rules.limits.resume_timeout_ms else ""
+
+    def keep_journal(self, journal: Journal) -> None:
+        """Tell this journal what the call would leave, from now on. Call it before `run`."""
+        self._journal = JournalNotes(journal, lambda: copied(self.state, self._session, self._left_settings, self.now_ms()))
+
+    @property
+    def _left_settings(self) -> dict[str, object]:
+        return {"instructions": self.state.rules.instructions, "tools": self._tools.given}
 
     def draining(self, timeout_s: float) -> None:
         """The server is about to end, and ends the call with it after this time."""
@@ -227,8 +235,7 @@ class Call:
         if self.state.phase not in LIVE or self.state.silence.ending:
             return None
         self._post(ev.HandedOver(self._clock.now_ms()))
-        settings: dict[str, object] = {"instructions": self.state.rules.instructions, "tools": self._tools.given}
-        return LeftCall(self.state, self._session.left(), settings)
+        return LeftCall(self.state, self._session.left(), self._left_settings)
 
     @property
     def _is_being_made(self) -> bool:
@@ -281,7 +288,7 @@ class Call:
 
     def _wire(self, tasks: CallTasks) -> None:
         parts, turn = self._parts, self._parts.agent.turn
-        scope = CallScope(self.call_id, self._clock, tasks, self._post, self._observers.engine_used)
+        scope = CallScope(self.call_id, self._clock, tasks, self._post, self._observers.engine_used, self._observers.prompted)
         self.tasks = tasks
         self._voice = parts.speech.voice(self.state.spoken.code)
         self._retrieval = Retrieval(parts.sources, turn.context_timeout_ms, scope.now_ms, tasks.start, self._post)
@@ -311,6 +318,7 @@ class Call:
             self._contexts,
             wording,
             self._speak_ahead,
+            effect_may_always_begin if self._journal is None else self._journal.effect_may_begin,
         )
         self._closing.push_async_callback(self._thinking.close)
         self._judging = Judging(
@@ -588,6 +596,8 @@ class Call:
             self._carry_out(action)
             for feature in self._features:
                 feature.carry_out(action)
+        if self._journal is not None:
+            self._journal.stepped(event, actions)
         if report is not None:
             self._measured(report)
 

@@ -13,6 +13,7 @@ from voiceagent.conversation.events import Event
 from voiceagent.conversation.state import State
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.spans import TurnReport
+from voiceagent.llm.sent_prompt import SentPrompt
 
 
 class CallObserver:
@@ -32,6 +33,9 @@ class CallObserver:
 
     def engine_used(self, engine: EngineName, problem: str) -> None:
         """An engine worked, or failed. `problem` is a slug, empty if it worked."""
+
+    def prompted(self, prompt: SentPrompt) -> None:
+        """The language model has got this prompt. Only an observer that its operator has asked may pass it on."""
 
     def event_refused(self) -> None:
         """The client sent too much, and one of its events was not read."""
@@ -70,6 +74,11 @@ class Observers(CallObserver):
         """Tell each of them."""
         for observer in self.each:
             observer.engine_used(engine, problem)
+
+    def prompted(self, prompt: SentPrompt) -> None:
+        """Tell each of them."""
+        for observer in self.each:
+            observer.prompted(prompt)
 
     def event_refused(self) -> None:
         """Tell each of them."""

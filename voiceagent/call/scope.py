@@ -17,6 +17,7 @@ from voiceagent.conversation.rules import Degradation
 from voiceagent.engines import Engines
 from voiceagent.guard.checks import Guards
 from voiceagent.latency.budgets import Budgets
+from voiceagent.llm.sent_prompt import SentPrompt
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.store.personal_data import PersonalData
 from voiceagent.tools.toolset import ToolSet
@@ -118,6 +119,10 @@ def _count_nothing(engine: EngineName, problem: str) -> None:
     """Counts nothing, for a call that nobody watches."""
 
 
+def _show_nobody(prompt: SentPrompt) -> None:
+    """Shows a prompt to nobody."""
+
+
 @dataclass(frozen=True, slots=True)
 class CallScope:
     """One per call."""
@@ -129,6 +134,8 @@ class CallScope:
     """Feed an event to the turn engine."""
     engine_used: Callable[[EngineName, str], None] = _count_nothing
     """Note that an engine worked, or how it failed: a slug, empty if it worked."""
+    prompted: Callable[[SentPrompt], None] = _show_nobody
+    """Show a prompt that the language model has got."""
 
     def now_ms(self) -> float:
         """The time on the call's clock."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
+from voiceagent.call.journal import effect_may_always_begin
 from voiceagent.call.scope import CallScope
 from voiceagent.call.tool_contexts import ToolContexts
 from voiceagent.conversation import actions as act
@@ -19,11 +20,24 @@ from voiceagent.conversation.rules import ANY_TOOL, ReplyRules
 from voiceagent.errors import EngineError
 from voiceagent.guard.checks import Guards
 from voiceagent.guard.window import OutputWindow, WindowCheck
-from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine, Lull, Thought, TokenCount, Urgency, forced_call, written
+from voiceagent.llm.engine import (
+    Generated,
+    GeneratedText,
+    LlmEngine,
+    Lull,
+    Thought,
+    TokenCount,
+    Urgency,
+    forced_call,
+    prompt_text,
+    written,
+)
+from voiceagent.llm.sent_prompt import SentPrompt
 from voiceagent.task_owner import running
 from voiceagent.text_normalization.prose import Prose
 from voiceagent.tools.call_context import CallContext
 from voiceagent.tools.call_tools import CallTools
+from voiceagent.tools.runner import failed
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +51,7 @@ EFFECTS = "tools with effects"
 FAILED = "The language model failed; the server's log says why."
 """The message for the client. It names no addresses and quotes no other server."""
 NOT_CALLED = "The language model called no tool, though tool_choice asks for a call."
+NOT_NOTED = "It was not done: the server could not take note of it first. It may be tried again."
 NOT_OFFERED = "The tool that tool_choice names is not offered any more."
 
 
@@ -123,6 +138,8 @@ class _Generation:
     """0: no limit."""
     must_call: str = ""
     """See `ReplyRules.must_call`."""
+    may_call: bool = False
+    """True if the model is offered tools."""
     tokens: int = 0
     is_enough: bool = False
     """True once nothing more of it is wanted."""
@@ -158,8 +175,10 @@ class Thinking:
         contexts: ToolContexts,
         wording: Wording = AS_WRITTEN,
         speak_ahead: Callable[[int, str, bool], object] = _speak_nothing,
+        effect_may_begin: Callable[[], Awaitable[bool]] = effect_may_always_begin,
     ) -> None:
-        """`speak_ahead` is told a reply's text about which a guard's plugins are asked, and true if no text follows it."""
+        """`speak_ahead` is told a reply's text about which a guard's plugins are asked, and true if no text follows it.
+        `effect_may_begin` is asked before a tool with an effect runs."""
         self._call_id = scope.call_id
         self._engine = engine
         self.session = engine.open(scope.call_id)
@@ -170,9 +189,11 @@ class Thinking:
         self._tasks = scope.tasks
         self._post = scope.post
         self._engine_used = scope.engine_used
+        self._prompted = scope.prompted
         self._wording = wording
         self._contexts = contexts
         self._speak_ahead = speak_ahead
+        self._effect_may_begin = effect_may_begin
         self._turn = asyncio.Lock()
         self._made: _Generation | None = None
         """The last generation."""
@@ -202,11 +223,12 @@ class Thinking:
             asked = partial(self._speak_ahead, reply_id)
             self._window_of, self._window = reply_id, OutputWindow(self._guards.output, self._guards.window_tokens, asked)
         rules = action.rules or ReplyRules()
-        made = _Generation(reply_id, self._wording.new_prose(), self._window, rules.max_tokens, rules.must_call)
-        self._made = made
         schemas = self._tools.schemas(rules.client_tools) if rules.uses_tools else []
+        prose = self._wording.new_prose()
+        made = _Generation(reply_id, prose, self._window, rules.max_tokens, rules.must_call, bool(schemas))
+        self._made = made
         urgency = Urgency.SPECULATIVE if action.speculative else Urgency.REPLY
-        answered = called = False
+        answered = called = begun = False
         count = TokenCount(0, 0)
         if rules.must_call and not any(rules.must_call in (ANY_TOOL, schema["function"]["name"]) for schema in schemas):
             self._post(ev.GenerationFailed(self._clock.now_ms(), reply_id, NOT_OFFERED))
@@ -219,6 +241,7 @@ class Thinking:
                     if self._guards.output.asks_plugins:
                         await stack.enter_async_context(pieces.read_ahead())
                     async for piece in pieces:
+                        begun = True
                         if isinstance(piece, TokenCount):
                             count = piece
                             continue
@@ -238,6 +261,9 @@ class Thinking:
                 log.warning("call %s: reply %d failed: %s", self._call_id, reply_id, error)
                 self._post(ev.GenerationFailed(self._clock.now_ms(), reply_id, FAILED))
                 return
+            finally:
+                text = prompt_text(self.session) if begun else ""
+                self._prompted(SentPrompt(reply_id, action.speculative, action.messages, schemas, rules.must_call, text, count))
         if answered:
             self._engine_used("llm", "")
         if rules.must_call and not called and not made.is_full:
@@ -254,7 +280,7 @@ class Thinking:
             text = made.admit(piece.text)
             if made.must_call:  # the answer is the call
                 return True
-            return self._pass_on(reply_id, await made.window.add(made.prose.feed(text), more=more))
+            return self._pass_on(made, await made.window.add(made.prose.feed(text), more=more))
         if isinstance(piece, ToolCall):
             if not await self._end_text(made):
                 return False
@@ -271,25 +297,26 @@ class Thinking:
 
     async def _end_text(self, made: _Generation) -> bool:
         """Flush the text at the end of a generation or before a tool call. Returns False if the guard stopped the generation."""
-        if not self._pass_on(made.reply_id, await made.window.add(made.prose.finish())):
+        if not self._pass_on(made, await made.window.add(made.prose.finish())):
             return False
-        return self._pass_on(made.reply_id, await made.window.finish())
+        return self._pass_on(made, await made.window.finish())
 
     async def _pause_text(self, made: _Generation) -> bool:
         """Pass on a sentence that has ended, because no text comes for now. Returns False if the guard stopped the generation."""
-        if (left := made.prose.pause()) and not self._pass_on(made.reply_id, await made.window.add(left)):
+        if (left := made.prose.pause()) and not self._pass_on(made, await made.window.add(left)):
             return False
-        return self._pass_on(made.reply_id, await made.window.pause())
+        return self._pass_on(made, await made.window.pause())
 
-    def _pass_on(self, reply_id: int, checked: WindowCheck | None) -> bool:
+    def _pass_on(self, made: _Generation, checked: WindowCheck | None) -> bool:
         """Post text that the guard let pass. Returns False if it stopped the generation, which is then closed."""
         if checked is None:
             return True
-        now_ms, verdict = self._clock.now_ms(), checked.verdict
+        now_ms, reply_id, verdict = self._clock.now_ms(), made.reply_id, checked.verdict
         if verdict.blocked:
             self._post(ev.OutputBlocked(now_ms, reply_id, verdict.rule, verdict.line, checked.guard_ms))
         elif checked.text:
-            self._post(ev.TextDelta(now_ms, reply_id, checked.text, checked.tokens, checked.held_ms, checked.guard_ms))
+            times = checked.held_ms, checked.guard_ms
+            self._post(ev.TextDelta(now_ms, reply_id, checked.text, checked.tokens, *times, made.may_call))
         return not verdict.blocked
 
     def prefill(self, action: act.Prefill) -> None:
@@ -344,7 +371,18 @@ class Thinking:
         """Start a tool. A tool with effects is not cancelled with its reply, and its result is still reported. Any other is
         cancelled with its reply, unless that says otherwise."""
         has_effects = self._tools.policy(action.name).effect != "none"
-        self._tasks.start(EFFECTS if has_effects else lookup_owner(action.reply_id, action.call_id), self._run_tool(action))
+        if has_effects:
+            self._tasks.start(EFFECTS, self._run_effect(action))
+        else:
+            self._tasks.start(lookup_owner(action.reply_id, action.call_id), self._run_tool(action))
+
+    async def _run_effect(self, action: act.RunTool) -> None:
+        if await self._effect_may_begin():
+            await self._run_tool(action)
+            return
+        log.warning("call %s: the tool %s was not run, because the store takes no note of it", self._call_id, action.name)
+        not_run = failed(NOT_NOTED)
+        self._post(ev.ToolFinished(self._clock.now_ms(), action.reply_id, action.call_id, not_run.output, not_run.ok))
 
     async def _run_tool(self, action: act.RunTool) -> None:
         context = self._contexts.of(action.name, action.reply_id, action.call_id)

@@ -10,7 +10,7 @@ from voiceagent.conversation import caller_words, silence
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.caller_turn import NO_ANSWER, carry_on
 from voiceagent.conversation.generation import begin_reply
-from voiceagent.conversation.memory import insert, remember, remember_turn, remove
+from voiceagent.conversation.memory import insert, remember, remember_turn, remove, remove_tool_call
 from voiceagent.conversation.reply_lifecycle import FINAL, cancel_reply, go_idle, plan_next, revise, truncate
 from voiceagent.conversation.rules import ReplyWish
 from voiceagent.conversation.state import NextReply, Phase, Step
@@ -153,6 +153,10 @@ def history_added(step: Step, event: ev.HistoryAdded) -> None:
 
 def history_removed(step: Step, event: ev.HistoryRemoved) -> None:
     """Take something out."""
+    if event.tool_call_id:
+        remove_tool_call(step, event.key, event.tool_call_id)
+        _prompt_changed(step)
+        return
     caller_words.forget_words(step, event.key, event.text)
     remove(step, event.key, event.text)
     _prompt_changed(step)

@@ -61,6 +61,9 @@ class ConnectionResumed(Event, frozen=True):
 class HandedOver(Event, frozen=True):
     """The server stops, and another one goes on with the call."""
 
+    asks_again: bool = False
+    """True if the caller is asked to say again what they are saying: nobody will know the words."""
+
 
 class SpeechStarted(Event, frozen=True):
     """The caller began to speak (confirmed by the VAD). `utterance_id` rises by one with each utterance."""
@@ -190,6 +193,8 @@ class TextDelta(Event, frozen=True):
     """Wait of the first of these tokens for the check."""
     guard_ms: float = 0.0
     """Duration of the check."""
+    may_call: bool = True
+    """False if the language model was offered no tools."""
 
 
 class ThoughtGenerated(Event, frozen=True):
@@ -373,6 +378,8 @@ class HistoryRemoved(Event, frozen=True):
     key: str
     text: str = ""
     """The words of it, where the message holds others, too."""
+    tool_call_id: str = ""
+    """The reply's tool call that goes, with its result. Empty: all of it goes."""
 
 
 class ReplyTruncated(Event, frozen=True):

@@ -187,12 +187,31 @@ def text_delta(step: Step, event: ev.TextDelta) -> None:
         return
     step.clear_timers([REPLY, THINKING, RELEASE])
     reply = replace(reply, tokens=reply.tokens + event.tokens, text_ms=event.at_ms)
+    if reply.unsaid is not None:
+        _leave_unsaid(step, replace(reply, unsaid=reply.unsaid + event.text))
+        return
     reply = add_text(step, reply, event.text, final=False)
     if Degradation.SHORT_REPLIES in step.state.degraded and reply.is_long_enough(step.language):
-        step.do(act.EndGeneration(reply.reply_id))
-        _generated(step, replace(reply, buffer=""))
+        reply = replace(reply, buffer="", unsaid=reply.buffer)
+        if event.may_call:
+            revise(step, reply)
+        else:
+            _end_generation(step, reply)
         return
     step.set_timer(RELEASE, reply.wait_ms(step.language))
+
+
+def _leave_unsaid(step: Step, reply: Reply) -> None:
+    """The reply is said already. The language model writes one sentence more, because a tool call may follow it."""
+    if reply.wrote_sentence_more(step.language):
+        _end_generation(step, reply)
+    else:
+        revise(step, reply)
+
+
+def _end_generation(step: Step, reply: Reply) -> None:
+    step.do(act.EndGeneration(reply.reply_id))
+    _generated(step, reply)
 
 
 def text_pauses(step: Step) -> None:

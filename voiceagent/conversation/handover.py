@@ -1,6 +1,7 @@
 """A call that goes on at another server. The first one ends what is being said and done at this moment, as an interruption does:
 the history holds what was heard, and the rest of the reply is kept. The state that is left (`State`) is all that the second one
-needs. There the caller's connection counts as lost until they are back (`connection`)."""
+needs. There the caller's connection counts as lost until they are back (`connection`). `sudden_end` makes the same of a call
+whose server does not get to stop it."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation.caller_words import note_wish
 from voiceagent.conversation.floor import take_floor
 from voiceagent.conversation.reply import ToolRun
-from voiceagent.conversation.reply_lifecycle import plan_next
+from voiceagent.conversation.reply_lifecycle import keep_rest, plan_next
 from voiceagent.conversation.rules import ReplyWish, Rules
 from voiceagent.conversation.state import (
     CallerTurn,
@@ -36,12 +37,15 @@ HANDED_OVER = "handed_over"
 def hand_over(step: Step, event: ev.HandedOver) -> None:
     """Stop here. An answer that was being made, or was to begin, is made at the other server if nothing of it was heard."""
     reply, wanted = step.spoken(), step.state.replies.next_reply
+    is_heard = step.state.phase in (Phase.HEARING, Phase.FINALISING) and step.state.rules.turns.answers
     if reply is not None and not reply.is_detached and reply.answers_user:
         note_wish(step, reply.wish or ReplyWish())
-    elif step.state.phase in (Phase.HEARING, Phase.FINALISING) and step.state.rules.turns.answers:
+    elif is_heard:
         note_wish(step, step.state.caller_turn.wish or ReplyWish())
     elif wanted is not None and wanted.kind == "answer":
         note_wish(step, wanted.wish or ReplyWish())
+    if event.asks_again and is_heard and reply is None:
+        keep_rest(step, step.sayings.not_understood)
     take_floor(step, "interrupted")
     plan_next(step, None)
     step.clear_timers(step.state.timers)

@@ -79,6 +79,19 @@ def remove(step: Step, key: str, text: str) -> None:
     _rewrite(step, kept)
 
 
+def remove_tool_call(step: Step, key: str, call_id: str) -> None:
+    """Take a tool call and its result out of the reply of this name. What the tool did stays done."""
+    kept: list[tuple[Message, tuple[str, ...]]] = []
+    for message, keys in zip(step.state.memory.history, step.state.memory.keys, strict=True):
+        if key not in keys or not (message.tool_call_id == call_id or any(one.call_id == call_id for one in message.tool_calls)):
+            kept.append((message, keys))
+            continue
+        left = replace(message, tool_calls=tuple(one for one in message.tool_calls if one.call_id != call_id))
+        if message.role != "tool" and (left.tool_calls or left.content):
+            kept.append((left, keys))
+    _rewrite(step, kept)
+
+
 def replace_reply(step: Step, key: str, messages: Iterable[Message]) -> None:
     """Put these messages in place of those that hold the reply of this name."""
     memory = step.state.memory

@@ -85,6 +85,8 @@ class Reply(Struct, frozen=True):
     text_ms: float = 0.0
     """Time of its last text."""
     buffer: str = ""
+    unsaid: str | None = None
+    """The current generation's text behind what was long enough. It is not said. None: all is said."""
     rounds: tuple[Round, ...] = (Round(),)
     clauses: tuple[Clause, ...] = ()
     answers_user: bool = False
@@ -209,9 +211,16 @@ class Reply(Struct, frozen=True):
         return self._with_pieces(pieces, rest)
 
     def is_long_enough(self, language: Language) -> bool:
-        """True if it has `SHORT_WORDS` in whole sentences. Then nothing of it waits but the beginning of the next sentence."""
-        said = " ".join(clause.text for clause in self.clauses if not clause.filler)
+        """True if its current generation has `SHORT_WORDS` in whole sentences. Then nothing of it waits but the beginning of the
+        next sentence."""
+        last = len(self.rounds) - 1
+        said = " ".join(clause.text for clause in self.clauses if clause.round == last and not clause.filler)
         return len(said.split()) >= SHORT_WORDS and ends_plainly(said, language.abbreviations)
+
+    def wrote_sentence_more(self, language: Language) -> bool:
+        """True if a sentence, and the beginning of the next, stand behind what was long enough."""
+        pieces, _ = split_clauses(self.unsaid or "", first=False, final=False, abbreviations=language.abbreviations)
+        return bool(pieces)
 
     def wait_ms(self, language: Language) -> float:
         """Returns how long the buffer may wait for more text before what has ended in it is said. 0: nothing has ended."""

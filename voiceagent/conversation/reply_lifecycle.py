@@ -88,7 +88,8 @@ def generate(step: Step, reply: Reply) -> None:
     messages = (*_prompt_of(step, reply), *asked, *reply.messages(step.prompts, as_heard=False))
     estimate = round(estimated_tokens(messages))
     uncounted = (estimate, reply.tokens)
-    revise(step, replace(reply, generating=True, prompt_tokens=reply.prompt_tokens + estimate, uncounted=uncounted))
+    prompt_tokens = reply.prompt_tokens + estimate
+    revise(step, replace(reply, generating=True, unsaid=None, prompt_tokens=prompt_tokens, uncounted=uncounted))
     rules = reply.wish.rules if reply.wish is not None and reply.wish.rules is not None else step.state.rules.replies
     if len(reply.rounds) > 1:
         rules = replace(rules, must_call="")

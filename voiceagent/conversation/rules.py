@@ -25,7 +25,7 @@ class Degradation(StrEnum):
     FEWER_PARTIALS = "fewer_partials"
     """Partial decodes are a third as many."""
     SHORT_REPLIES = "short_replies"
-    """A reply ends with the sentence in which it reaches `SHORT_WORDS`. The prompt stays as it is, and so does its cache."""
+    """A reply is said to the sentence in which it reaches `SHORT_WORDS`. The prompt stays as it is, and so does its cache."""
     EARLY_FILLERS = "early_fillers"
     """Fillers are said after `EARLY_SHARE` of their usual wait."""
 

@@ -34,6 +34,7 @@ from voiceagent.llm.engine import (
     Unfinished,
     Urgency,
     no_forcing,
+    prompt_text,
 )
 from voiceagent.llm.engine import check as check_engine
 
@@ -120,6 +121,11 @@ class GroundedSession(LlmSession):
         self._limits = limits
         self._language = language
         self._counted = counted
+
+    @property
+    def prompt_text(self) -> str:
+        """See `llm.engine.prompt_text`."""
+        return prompt_text(self._inner)
 
     async def generate(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY, must_call: str = ""

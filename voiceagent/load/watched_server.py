@@ -24,27 +24,36 @@ TIMEOUT_S = 10.0
 LOOP = "loop"
 THREADS = {"stt": "speech recognition", "language-model": "language model", "piper": "voice", "turn-judge": "turn judge"}
 """The parts of the agent by the beginning of their threads' names."""
-Reading = dict[tuple[str, str], float]
-"""Values by metric and label."""
+METRICS = "/metrics"
+WORKER = "worker"
+"""The label by which a server of several workers tells whose a value is."""
+LARGEST = {"voiceagent_cores", "voiceagent_pressure", "voiceagent_llm_load"}
+"""Metrics of which the largest of all workers counts; of others, their sum does."""
+
+
+class MetricsReading(dict[tuple[str, str], float]):
+    """Values by metric and label, those of all workers taken together."""
+
+    workers = 1
 
 
 @dataclass(slots=True)
 class _Look:
     at_s: float
-    reading: Reading
+    reading: MetricsReading
 
 
 class WatchedServer:
-    """The metrics of a server. `async with` it."""
+    """The metrics of a server. `async with` it. A key of metrics opens nothing but these, so the budget is asked for by a
+    client's."""
 
-    def __init__(self, url: str, key: str) -> None:
+    def __init__(self, url: str, metrics_key: str, key: str) -> None:
         self._url = url.rstrip("/")
-        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._metrics_key, self._key = metrics_key, key
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> WatchedServer:
-        timeout = aiohttp.ClientTimeout(TIMEOUT_S)
-        self._session = aiohttp.ClientSession(timeout=timeout, headers=self._headers)
+        self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(TIMEOUT_S))
         return self
 
     async def __aexit__(self, *exception: object) -> None:
@@ -53,7 +62,7 @@ class WatchedServer:
 
     async def limits(self) -> tuple[str, StageLimits]:
         """The profile, and its budget from voice to voice. Raises MediaError."""
-        text = await self._get("/v1/voiceagent/budgets")
+        text = await self._get("/v1/voiceagent/budgets", self._key)
         try:
             told: JsonObject = read_struct(text, dict)
             stage = next(stage for stage in told["stages"] if stage["stage"] == Stage.VOICE_TO_VOICE)
@@ -75,26 +84,33 @@ class WatchedServer:
         return _use(looks)
 
     async def _look(self) -> _Look:
-        return _Look(time.monotonic(), read_metrics(await self._get("/metrics")))
+        return _Look(time.monotonic(), read_metrics(await self._get(METRICS, self._metrics_key)))
 
-    async def _get(self, path: str) -> str:
+    async def _get(self, path: str, key: str) -> str:
         assert self._session is not None
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
         try:
-            async with self._session.get(f"{self._url}{path}") as answer:
+            async with self._session.get(f"{self._url}{path}", headers=headers) as answer:
                 if answer.status != 200:
-                    advice = (
-                        "give a key of metrics with --metrics-token" if answer.status in (401, 403) else "is it voiceagent's?"
-                    )
+                    option = "a key of metrics with --metrics-token" if path == METRICS else "a client's key with --token"
+                    advice = f"give {option}" if answer.status in (401, 403) else "is it voiceagent's?"
                     raise MediaError(f"{self._url}{path}: the server answered {answer.status}; {advice}")
                 return await answer.text()
         except (aiohttp.ClientError, TimeoutError) as error:
             raise MediaError(f"{self._url}{path}: no answer ({str(error) or type(error).__name__}); is the server up?") from error
 
 
-def read_metrics(text: str) -> Reading:
-    """The samples of an exposition. The key's second part is the value of a metric's one label."""
+def read_metrics(text: str) -> MetricsReading:
+    """The samples of an exposition. The key's second part is the value of a metric's one label besides `worker`."""
     families: list[Metric] = list(text_string_to_metric_families(text))
-    return {(one.name, next(iter(one.labels.values()), "")): one.value for family in families for one in family.samples}
+    found, workers = MetricsReading(), set()
+    for one in (one for family in families for one in family.samples):
+        key = one.name, next((value for label, value in one.labels.items() if label != WORKER), "")
+        known = found.get(key, 0.0)
+        found[key] = max(known, one.value) if one.name in LARGEST else known + one.value
+        workers.add(one.labels.get(WORKER, ""))
+    found.workers = max(1, sum(worker.isdecimal() for worker in workers))  # the front has a name
+    return found
 
 
 def _use(looks: Sequence[_Look]) -> ServerUse:
@@ -102,7 +118,7 @@ def _use(looks: Sequence[_Look]) -> ServerUse:
     took_s = max(1e-6, last.at_s - first.at_s)
     grown = {key: value - first.reading.get(key, 0.0) for key, value in last.reading.items()}
     threads = {thread: spent / took_s for thread, spent in _labelled(grown, "voiceagent_cpu_seconds_total").items()}
-    cores = int(last.reading.get(("voiceagent_cores", ""), 0.0)) or 1
+    cores, workers = int(last.reading.get(("voiceagent_cores", ""), 0.0)) or 1, last.reading.workers
 
     def mean(name: str) -> float:
         return sum(look.reading.get((name, ""), 0.0) for look in looks) / len(looks)
@@ -113,7 +129,7 @@ def _use(looks: Sequence[_Look]) -> ServerUse:
     for thread, share in threads.items():
         part = next((part for name, part in THREADS.items() if thread.startswith(name)), "")
         if part:
-            shares[part] = max(shares.get(part, 0.0), share)
+            shares[part] = max(shares.get(part, 0.0), share / workers)
     shares["language model"] = max(shares.get("language model", 0.0), mean("voiceagent_llm_load"))
     refused = {reason: int(count) for reason, count in _labelled(grown, "voiceagent_calls_refused_total").items() if count}
     for reason in refused:
@@ -123,7 +139,7 @@ def _use(looks: Sequence[_Look]) -> ServerUse:
     beats = grown.get(("voiceagent_loop_lag_ms_count", ""), 0.0)
     lag_mean_ms = grown.get(("voiceagent_loop_lag_ms_sum", ""), 0.0) / beats if beats else 0.0
     lag_p99_ms = _percentile(_labelled(grown, "voiceagent_loop_lag_ms_bucket"), 0.99)
-    return ServerUse(sum(threads.values()), cores, threads, lag_mean_ms, lag_p99_ms, refused, drops, shares)
+    return ServerUse(sum(threads.values()), cores, threads, lag_mean_ms, lag_p99_ms, refused, drops, shares, workers)
 
 
 def _labelled(reading: Mapping[tuple[str, str], float], name: str) -> dict[str, float]:

@@ -129,8 +129,10 @@ def check_cleaning(settings: AudioCleaning, name: str) -> None:
 class AudioCleaner:
     """Cleans one leg's audio. `close` frees it."""
 
-    def __init__(self, settings: AudioCleaning = NOTHING) -> None:
+    def __init__(self, settings: AudioCleaning = NOTHING, *, has_echo: bool = False) -> None:
+        """`has_echo`: a loudspeaker is heard by the microphone for certain, so that no evidence of it is waited for."""
         self.settings = settings
+        self._has_echo = has_echo
         self.failures = 0
         """The number of failures: at most one, since nothing is tried again."""
         self._reference = EchoReference()
@@ -177,6 +179,8 @@ class AudioCleaner:
         self._echo = self._echo or VoiceProcessor(echo=True)
         played = self._reference.until(self._clock.next(received_ms))
         cleaned = self._echo.clean(pcm, played)
+        if self._has_echo:
+            return cleaned
         self._evidence.feed(pcm, played)
         return cleaned if self._evidence.is_likely else pcm
 

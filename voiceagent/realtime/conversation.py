@@ -31,6 +31,12 @@ class ItemList:
         self._items: dict[str, Item] = {}
         self._previous: dict[str, str | None] = {}
 
+    def copied(self) -> ItemList:
+        """A copy: later changes of the one do not show in the other."""
+        copy = ItemList(self.new_id)
+        copy._order, copy._items, copy._previous = list(self._order), dict(self._items), dict(self._previous)
+        return copy
+
     @property
     def last_id(self) -> str | None:
         """The id of the last item."""

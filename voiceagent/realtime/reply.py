@@ -5,6 +5,7 @@ not. Where audio goes by events, a response is done only when its audio was sent
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy as copy_of
 
 from voiceagent.realtime.conversation import ItemList
 from voiceagent.realtime.items import OUR_LABEL, ApprovalRequestItem
@@ -33,11 +34,24 @@ class OpenReply:
         self._conversation_id = conversation_id
         self._responses = [self._new_response()]
         self._by_clause: dict[int, OpenResponse] = {}
-        self._held: list[Callable[[], Told]] = []
+        self._held: list[Callable[[OpenReply], Told]] = []
         self._over = False
+
+    def copied(self, conversation: ItemList) -> OpenReply:
+        """A copy, whose items are those of this copied conversation."""
+        copy = copy_of(self)
+        copied = {id(response): response.copied(conversation) for response in self._responses}
+        copy._conversation, copy._held, copy._responses = conversation, list(self._held), list(copied.values())
+        copy._by_clause = {clause: copied[id(response)] for clause, response in self._by_clause.items()}
+        return copy
 
     def _new_response(self) -> OpenResponse:
         return OpenResponse(self._conversation, self._conversation_id, self.shape)
+
+    @property
+    def item_ids(self) -> tuple[str, ...]:
+        """Its items so far."""
+        return tuple(item_id for response in self._responses for item_id in response.item_ids)
 
     @property
     def response_ids(self) -> tuple[str, ...]:
@@ -67,6 +81,10 @@ class OpenReply:
     def holds(self, item_id: str) -> bool:
         """True when the item is one of its items."""
         return any(item_id in response.item_ids for response in self._responses)
+
+    def tool_call_of(self, item_id: str) -> str:
+        """The language model's id of the tool call that an item is; empty if it is none."""
+        return next(filter(None, (response.tool_call_of(item_id) for response in self._responses)), "")
 
     def message(self, item_id: str) -> OpenResponse | None:
         """The response whose spoken message the item is."""
@@ -103,7 +121,7 @@ class OpenReply:
         if not text or self._over:
             return []
         if self._must_wait:
-            return self._hold(lambda: self.text(clause, text))
+            return self._hold(lambda reply: reply.text(clause, text))
         events = self._go_on()
         self._by_clause[clause] = self._last
         return [*events, *self._last.text(text)]
@@ -114,7 +132,7 @@ class OpenReply:
             return []
         response = self._by_clause.get(clause)
         if response is None and self._must_wait:
-            return self._hold(lambda: self.audio(clause, delta, duration_ms))
+            return self._hold(lambda reply: reply.audio(clause, delta, duration_ms))
         return (response or self._last).audio(delta, duration_ms)
 
     def heard(self, heard: str, at_ms: float) -> list[ServerEvent]:
@@ -134,7 +152,7 @@ class OpenReply:
         if self._over:
             return []
         if self._must_wait:
-            return self._hold(lambda: self.tool_started(call_id, name, arguments, label, request_id))
+            return self._hold(lambda reply: reply.tool_started(call_id, name, arguments, label, request_id))
         if request_id:
             self.was_approved = True
             for response in self._responses:
@@ -157,7 +175,7 @@ class OpenReply:
     def tool_ended(self, call_id: str, output: str, at_ms: float, *, ok: bool) -> list[ServerEvent]:
         """A tool ended, wherever it ran, perhaps after the reply did."""
         if self._must_wait and not self._over:
-            return self._hold(lambda: self.tool_ended(call_id, output, at_ms, ok=ok))
+            return self._hold(lambda reply: reply.tool_ended(call_id, output, at_ms, ok=ok))
         events = [event for response in self._responses for event in response.tool_ended(call_id, output, ok=ok)]
         return events if self._over else [*events, *self._hand_over(at_ms)]
 
@@ -178,14 +196,14 @@ class OpenReply:
         """True while the response is done but for its audio."""
         return self._last.asks_client and not self._last.handed_over and not self._last.is_sent
 
-    def _hold(self, tell: Callable[[], Told]) -> list[ServerEvent]:
+    def _hold(self, tell: Callable[[OpenReply], Told]) -> list[ServerEvent]:
         if len(self._held) < MAX_HELD:
             self._held.append(tell)
         return []
 
     def _release(self) -> list[ServerEvent]:
         held, self._held = self._held, []
-        return [event for tell in held for event in tell()]
+        return [event for tell in held for event in tell(self)]
 
     def _go_on(self) -> list[ServerEvent]:
         """After the client was asked for something: begin another response."""

@@ -5,6 +5,7 @@ asks the client to run a tool is done before the reply is (`hand_over`), perhaps
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy as copy_of
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
@@ -144,6 +145,14 @@ class OpenResponse:
         self._asked: dict[str, _FunctionCall] = {}
         self._done = False
 
+    def copied(self, conversation: ItemList) -> OpenResponse:
+        """A copy, whose items are those of this copied conversation."""
+        copy = copy_of(self)
+        copy._conversation, copy._output = conversation, list(self._output)
+        copy._tools = {call_id: copy_of(tool) for call_id, tool in self._tools.items()}
+        copy._asked = {call_id: copy_of(asked) for call_id, asked in self._asked.items()}
+        return copy
+
     @property
     def words(self) -> list[str]:
         """The words of its message."""
@@ -187,6 +196,11 @@ class OpenResponse:
     def item_ids(self) -> tuple[str, ...]:
         """Its items so far."""
         return tuple(item.id for item in self._output)
+
+    def tool_call_of(self, item_id: str) -> str:
+        """The language model's id of the tool call that an item is; empty if it is none."""
+        calls: list[_ToolCall | _FunctionCall] = [*self._tools.values(), *self._asked.values()]
+        return next((call.call_id for call in calls if call.item.id == item_id), "")
 
     def audio(self, delta: str, duration_ms: float) -> list[ServerEvent]:
         """More audio of its message, in base64."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy as copy_of
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -110,6 +111,8 @@ REMEMBERED = 64
 
 MAX_RECENT = 1024
 """The number of events back that a client may have missed."""
+RECENT_COPIED = 256
+"""The number of them that a copy has: those of the last seconds."""
 NOT_REPEATED = (SessionCreated, ResumeOffered, ConnectionReplaced, OutputAudioDelta)
 """Events that are of one connection. Audio that was not heard comes again by itself."""
 
@@ -234,6 +237,8 @@ class RealtimeSession:
         """The ends of the audio in them, by their ids."""
         self._sent_count = self._missed_from = 0
         self._is_lost = False
+        self.is_copy = False
+        """True for one that `as_if_lost` has made."""
 
     def left(self) -> LeftSession:
         """Leave the session: returns it for another server, and sends nothing more."""
@@ -245,11 +250,34 @@ class RealtimeSession:
             conversation_id=self._conversation_id,
             has_spoken=self.settings.facts.has_spoken,
             items=tuple(map(packed, items)),
-            keys={item.id: key for item in items if (key := self._key(item.id)) is not None},
+            keys=self._keys_of({item.id for item in items}),
             recent=tuple(self._recent),
             audio_ends=dict(self._audio_ends),
             missed=self._sent_count - self._missed_from if self._is_lost else 0,
         )
+
+    def _keys_of(self, item_ids: Collection[str]) -> dict[str, str]:
+        """The turn engine's names for what these items are. See `_key`."""
+        found = {item_id: key_of_reply(number) for number, reply in self._replies.items() for item_id in reply.item_ids}
+        found |= {utterance.item_id: key_of_utterance(number) for number, utterance in self._utterances.items()}
+        return {item_id: key for item_id, key in (found | self._keys).items() if item_id in item_ids}
+
+    def as_if_lost(self) -> RealtimeSession:
+        """A copy, as if the client's connection were lost now. What becomes of the one changes nothing in the other. It has the
+        last `RECENT_COPIED` events, and those that the client has missed."""
+        copy = copy_of(self)
+        copy.is_copy, copy.settings = True, copy_of(self.settings)
+        items = copy._conversation = self._conversation.copied()
+        copy._utterances = OrderedDict((n, one if one.is_over else one.copied(items)) for n, one in self._utterances.items())
+        copy._replies = OrderedDict((n, one if one.is_over else one.copied(items)) for n, one in self._replies.items())
+        copy._keys, copy._wished, copy._asked = self._keys.copy(), self._wished.copy(), self._asked.copy()
+        copy._approvals, copy._truncated = self._approvals.copy(), self._truncated.copy()
+        if not self._is_lost:
+            copy.lost()
+        recent = list(self._recent)[-max(RECENT_COPIED, self._sent_count - copy._missed_from) :]
+        copy._recent = deque(recent, maxlen=MAX_RECENT)
+        copy._audio_ends = OrderedDict((one, end) for one, _ in recent if (end := self._audio_ends.get(one)) is not None)
+        return copy
 
     def go_on(self, left: LeftSession) -> None:
         """Take the place of a session at another server. Call it in place of `start`."""
@@ -622,12 +650,13 @@ class RealtimeSession:
         reply = next((reply for reply in self._replies.values() if reply.holds(item.id)), None)
         if reply is not None and not reply.is_over:
             raise _refused(event, f"The item {item.id} belongs to the response that runs; cancel that first.", "item_id")
-        if reply is not None and not isinstance(item, MessageItem):
-            raise _unsupported(event, "A tool call of the agent stays in the conversation.", "item_id")
+        if isinstance(item, ToolCallItem) and item.status == "in_progress":
+            raise _refused(event, f"The tool call {item.id} still runs; wait for its end.", "item_id")
         key, text = self._key(item.id), text_of(item)
+        tool_call_id = "" if reply is None else reply.tool_call_of(item.id)
         self._conversation.remove(item.id)
-        removed = () if key is None else (HistoryRemoved(at_ms, key, text),)
-        return EventOutcome(events=removed, replies=tuple(self._send([ItemDeleted(item_id=item.id)])))
+        removed = () if key is None else (HistoryRemoved(at_ms, key, text, tool_call_id),)
+        return EventOutcome(events=removed, replies=tuple(self._send([ItemDeleted(item_id=item.id)])), was_asked=True)
 
     def _key(self, item_id: str) -> str | None:
         """The turn engine's name for what an item is."""

@@ -3,6 +3,8 @@ step happens once and in this order, even if notices come twice, late or not at 
 
 from __future__ import annotations
 
+from copy import copy as copy_of
+
 from voiceagent.realtime.conversation import ItemList
 from voiceagent.realtime.items import InputAudio, MessageItem
 from voiceagent.realtime.server_events import (
@@ -30,6 +32,17 @@ class ClientUtterance:
         self._end_ms = self._onset_ms
         self._stopped = False
         self._final = False
+
+    @property
+    def is_over(self) -> bool:
+        """True once its text is known."""
+        return self._final
+
+    def copied(self, conversation: ItemList) -> ClientUtterance:
+        """A copy, whose item is one of this copied conversation."""
+        copy = copy_of(self)
+        copy._conversation = conversation
+        return copy
 
     def started(self) -> list[ServerEvent]:
         """The caller began to speak."""

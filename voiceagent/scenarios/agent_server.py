@@ -17,7 +17,7 @@ from voiceagent.redaction import redacted
 
 START_S, STOP_S = 300.0, 15.0
 """The longest time that a server takes to load its models, and to stop."""
-OURS = ("VOICEAGENT_KEYS", "VOICEAGENT_OPERATOR_KEYS", "VOICEAGENT_MONITOR_KEYS", "VOICEAGENT_STORE")
+OURS = ("VOICEAGENT_KEYS", "VOICEAGENT_OPERATOR_KEYS", "VOICEAGENT_MONITOR_KEYS", "VOICEAGENT_STORE", "VOICEAGENT_EVENTS")
 """Variables of a server at work, which a test has no business with."""
 
 

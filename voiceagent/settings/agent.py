@@ -18,12 +18,14 @@ from voiceagent.guard.settings import GuardSettings
 from voiceagent.media.webrtc.ice import IceSettings
 from voiceagent.media.webrtc.ports import MediaSettings
 from voiceagent.redaction import keep_secrets_of
+from voiceagent.resources import default_budgets_file
 from voiceagent.settings.steps import Steps, step_mistakes
 from voiceagent.settings.telephone import TelephonySettings
 from voiceagent.settings.values import Collected, parameter_mistakes
 from voiceagent.settings_file import SettingsFile, did_you_mean
 from voiceagent.store.database import VARIABLE, StoreAddress, chosen_store
 from voiceagent.store.personal_data import PersonalKind
+from voiceagent.store.redis_connection import EVENTS_VARIABLE, RedisAddress, chosen_redis
 from voiceagent.stt.vocabulary import VocabularySettings, Words, words_of
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.settings import ToolEntry
@@ -138,9 +140,9 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The longest call. 0: no limit."""
     resume_timeout_s: Seconds = RULES.limits.resume_timeout_ms / 1000
     """A call whose connection is lost waits this long for its caller. 0: it ends at once."""
-    resume_after_restart: bool = False
-    """A server that stops keeps what its calls need to go on at another one, for `resume_timeout_s`, sealed by their tokens.
-    False: it ends them."""
+    resume_after_restart: bool | Literal["always"] = False
+    """True: a server that stops keeps what its calls need to go on at another one, for `resume_timeout_s`, sealed by their
+    tokens. `always`: it keeps that while they last, so that they go on also if it is killed. False: they end with the server."""
     reply_timeout_s: Seconds = RULES.limits.reply_timeout_ms / 1000
     """A reply of which nothing came for this long, not even thoughts, is given up with an apology. 0: never."""
     thinking_timeout_s: Seconds = RULES.limits.thinking_timeout_ms / 1000
@@ -322,6 +324,10 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"api_key_env names no environment variable; {KEY_GOES}")
 
 
+REMOTE = "remote"
+"""The engine that asks a model server."""
+
+
 class OwnModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A model of your own in place of the profile's; its options are under `options`."""
 
@@ -329,6 +335,14 @@ class OwnModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Empty: the engine that fits the files at `path`."""
     path: str = ""
     """Its file or folder (relative to agent.yaml): a Whisper in CTranslate2 format, a Piper voice's `.onnx`."""
+    url: str = ""
+    """In place of files, a model server that runs it: `grpc://HOST:PORT`, `grpcs://HOST:PORT`; the engine is `remote`."""
+
+    def __post_init__(self) -> None:
+        if self.url and self.path:
+            raise ValueError("url and path are both set; a model server has models of its own: leave one of the two out")
+        if self.url and self.engine not in ("", REMOTE):
+            raise ValueError(f"url is set, and engine is {self.engine}; only the engine {REMOTE} has a model server")
 
 
 class EngineOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -339,6 +353,7 @@ class EngineOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tts: dict[str, object] = {}
 
 
+Example = Annotated[str, msgspec.Meta(min_length=1, max_length=120, pattern=r"\S")]
 Keep = Literal["nothing", "facts", "transcripts", "event_logs"]
 
 
@@ -364,6 +379,8 @@ class RecordSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Older calls are deleted when the server starts, and hourly."""
     max_calls: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 10_000
     """Only the newest so many are kept."""
+    stream_hours: Annotated[int, msgspec.Meta(ge=1, le=8760)] = 24
+    """The events of a call leave Redis so long after the last one, where `$VOICEAGENT_EVENTS` names a Redis."""
     redact: Annotated[tuple[PersonalKind, ...], msgspec.Meta(max_length=4)] = ()
     """Kinds of personal data that are taken out of all that is kept, of the log and of results."""
 
@@ -385,10 +402,14 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     languages: Annotated[tuple[str, ...], msgspec.Meta(max_length=32)] = ()
     """The languages that `auto` chooses among; the call begins in the first. Empty: English and those of `voices`, or without
     `voices` all that have a file."""
+    examples: Annotated[tuple[Example, ...], msgspec.Meta(max_length=5)] = ()
+    """Things that a caller could say, which the page offers."""
     profile: str = "auto"
     """A profile's name, or `auto`: the best whose models are on this machine, see `models.choice`."""
     models: str = ""
     """A file with models and profiles of your own, beside the shipped registry (relative to this file)."""
+    budgets: str = ""
+    """A file of latency budgets (relative to this file). Empty: the shipped ones. `--budgets` goes before it."""
     stt: OwnModel = OwnModel()
     tts: OwnModel = OwnModel()
     voices: Mapping[str, str] = {}
@@ -429,6 +450,11 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         check_languages(self.language, self.languages, self.voices)
         words_of(self.vocabulary)
+
+    @property
+    def budgets_file(self) -> Path:
+        """The file of its latency budgets."""
+        return Path(self.base_dir) / self.budgets if self.budgets else default_budgets_file()
 
     @property
     def spoken_languages(self) -> tuple[str, ...]:
@@ -541,6 +567,11 @@ def data_dir() -> Path:
 def store_address() -> StoreAddress:
     """The store of calls: the database at `$VOICEAGENT_STORE`, else a file in the data folder. Raises ConfigError."""
     return chosen_store(os.environ.get(VARIABLE, "").strip(), data_dir())
+
+
+def events_address() -> RedisAddress | None:
+    """The Redis that calls' events go to, besides the store: that of `$VOICEAGENT_EVENTS`. Raises ConfigError."""
+    return chosen_redis(os.environ.get(EVENTS_VARIABLE, "").strip())
 
 
 def models_cache_dir() -> Path:

@@ -162,6 +162,21 @@ def as_mermaid(
     return "\n".join(lines)
 
 
+def as_data(steps: Mapping[str, StepSettings]) -> list[dict[str, object]]:
+    """The graph for programs: of each step what it collects, where it leads and on which conditions."""
+    return [
+        {
+            "name": name,
+            "values": list(step.values),
+            "next": [{"to": way.to, "when": condition(way)} for way in step.next],
+            "handoff": step.handoff or None,
+            "everywhere": step.everywhere,
+            "final": step.final,
+        }
+        for name, step in steps.items()
+    ]
+
+
 def _drawn(steps: Mapping[str, StepSettings], prefix: str, indent: str = "  ") -> Iterator[str]:
     """The lines of one agent's steps."""
     for number, (name, step) in enumerate(steps.items()):

@@ -95,9 +95,11 @@ class CallContext(Generic[StateT_co]):
     leg: str = "webrtc"
     """`webrtc`, `websocket`, `telephone` or `text`."""
     caller: str = ""
-    """See `CallOrigin`."""
+    """The caller's number or address, as the line reports it. Empty for a browser."""
     called: str = ""
+    """The number that was called."""
     parameters: Mapping[str, str] = field(default_factory=dict)
+    """The operator's own: what the line's vendor passes on, or what came with the client secret."""
     client_parameters: Mapping[str, object] = field(default_factory=dict)
     """The client's own words: the `metadata` of its session's `tracing`. Anybody may write anything there."""
     language: str = "en"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 import string
+import threading
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
@@ -23,6 +24,8 @@ from voiceagent.untrusted_json import read_json
 T = TypeVar("T")
 
 WORKERS = 8
+STARTING_S = 1.0
+"""The longest wait of a thread for the others, should the pool be closed while they start."""
 MAX_WAITING = 24
 """Most functions that wait for a thread; more are refused."""
 
@@ -32,10 +35,11 @@ class TooManyRunning(Exception):
 
 
 class Threads:
-    """A bounded pool."""
+    """A bounded pool. All of its threads start with the first function: more of them later would be a leak."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="tool")
+        self._has_started = False
         self._unfinished = 0
 
     async def run(self, function: Callable[[], T]) -> T:
@@ -43,10 +47,18 @@ class Threads:
         if self._unfinished >= WORKERS + MAX_WAITING:
             raise TooManyRunning
         loop = asyncio.get_running_loop()
+        if not self._has_started:
+            self._start()
         self._unfinished += 1
         future = self._pool.submit(function)
         future.add_done_callback(lambda _: _from_thread(loop, self._ended))
         return await asyncio.wrap_future(future)
+
+    def _start(self) -> None:
+        self._has_started = True
+        all_there = threading.Barrier(WORKERS, timeout=STARTING_S)
+        for _ in range(WORKERS):
+            self._pool.submit(all_there.wait)
 
     def _ended(self) -> None:
         self._unfinished -= 1

@@ -6,7 +6,7 @@ import asyncio
 import math
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,8 +47,16 @@ ReadAudio = Callable[[str], str | None]
 class WebSocketLeg(Leg):
     """Implements `Leg`. `close` frees it."""
 
-    def __init__(self, wire: TextWire, read_audio: ReadAudio, *, extras: bool = True, limits: ReaderLimits = READER) -> None:
-        """See `Outbox` for `extras`."""
+    def __init__(
+        self,
+        wire: TextWire,
+        read_audio: ReadAudio,
+        *,
+        extras: bool = True,
+        limits: ReaderLimits = READER,
+        proof: Callable[[], Awaitable[bool]] | None = None,
+    ) -> None:
+        """See `Outbox` for `extras`. `proof` waits for a sign of life of the client: False if none comes. None: none needed."""
         self.kind = LegKind.WEBSOCKET
         self.cleaner = AudioCleaner()
         self.playout = Playout()
@@ -56,6 +64,7 @@ class WebSocketLeg(Leg):
         self._wire = wire
         self._deliver_to: DeliverAudio | None = None
         self._read_audio = read_audio
+        self._proof = proof
         self._inbound = InboundFrames(self.cleaner)
         self._decoder, self._encoder = EventDecoder(), EventEncoder()
         self._player = EventPlayer(self.playout, self._deliver, self.cleaner)
@@ -173,8 +182,10 @@ class WebSocketLeg(Leg):
         return {"heard frames": self._inbound.dropped, "client events": self.dropped_in}
 
     async def wait_connected(self) -> bool:
-        """It is from the start."""
-        return not self._end_reason
+        """It is from the start, or once the client has given a sign of life."""
+        proof, self._proof = self._proof, None
+        is_alive = proof is None or await proof()
+        return is_alive and not self._end_reason
 
     def gone(self, *, is_closed: bool = True) -> None:
         """The connection has ended; `is_closed`: the client closed it, in place of losing it."""

@@ -10,25 +10,31 @@ from voiceagent.json_types import JsonObject
 from voiceagent.llm.engine import ToolSchema
 from voiceagent.models.choice import registry_of
 from voiceagent.models.fitness import LANGUAGE_NAMES, answering, foreign_models, unfit
+from voiceagent.models.llm_server import LlmServer
 from voiceagent.models.model import MULTILINGUAL, Model
 from voiceagent.models.registry import Profile, Registry
 from voiceagent.settings.agent import AgentConfig
 
 
-def about(agent: AgentConfig, tools: Sequence[ToolSchema]) -> dict[str, object]:
-    """The agent, its profile's models by part, and their limits; `tools` are the agent's as OpenAI function objects."""
+def about(agent: AgentConfig, tools: Sequence[ToolSchema], server: LlmServer | None = None) -> dict[str, object]:
+    """The agent, its profile's models by part, and their limits; `tools` are the agent's as OpenAI function objects. `server` is
+    the language model's, if it was tried out."""
     known = registry_of(agent)
     profile = answering(agent, known)
     models = _models(agent, profile, known)
+    if server is not None:
+        models["llm"] = (f"{server.server.model_name} ({server.server.kind_and_version})", None)
     found = unfit(agent, tools)
     limits = [line for part, (name, model) in models.items() if model for line in _limits(part, name, model)]
     return {
         "agent": agent.name,
         "language": agent.language,
+        "languages": list(agent.spoken_languages),
+        "examples": list(agent.examples),
         "profile": profile.name,
         "description": profile.description,
         "models": [{"part": part, "name": name} for part, (name, _) in models.items()],
-        "limits": [*limits, *foreign_models(agent, profile, known)],
+        "limits": [*limits, *(server.lines if server is not None else ()), *foreign_models(agent, profile, known)],
         "steps": _graphs(agent) if agent.steps else [],
         "unfit": {"problem": found.problem, "advice": found.advice} if found else None,
     }
@@ -65,6 +71,8 @@ def _models(agent: AgentConfig, profile: Profile, known: Registry) -> dict[str, 
     for part, spec in profile.specs.items():
         model = known.model(spec.model) if spec.model else None
         parts[part] = (model.name if model else Path(spec.path).name or spec.engine, model)
+    if agent.voices:
+        parts["tts"] = (", ".join(dict.fromkeys(Path(path).stem for path in agent.voices.values())), None)
     if agent.llm.base_url:
         parts["llm"] = (agent.llm.model or "a model of another server", None)
     return parts

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from voiceagent.call.observer import CallObserver
 from voiceagent.conversation.actions import Action, End, Failure, ReplyStarted, ToolEnded, ToolStarted, ValueCollected
 from voiceagent.conversation.events import Event
+from voiceagent.json_types import JsonObject
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.spans import TurnReport
 from voiceagent.server.calls.monitors import CallFeed, CallFeeds, CallStatus
@@ -28,6 +29,8 @@ from voiceagent.store.records import (
     keep_record,
     mark_seen,
 )
+from voiceagent.store.redis_writer import RedisWriter
+from voiceagent.store.sql_streams import keep_change
 from voiceagent.store.writer import StoreWriter
 
 log = logging.getLogger(__name__)
@@ -46,6 +49,8 @@ class CallRecords:
     writer: StoreWriter
     settings: RecordSettings
     now_s: Callable[[], float] = time.time
+    streams: RedisWriter | None = None
+    """A Redis that events go to, besides the store."""
     _running: set[str] = field(default_factory=set)
 
     @property
@@ -56,12 +61,27 @@ class CallRecords:
     def begin(self, record: CallRecord) -> None:
         """A call has begun."""
         self._running.add(record.call_id)
-        self.writer.put(RECORDS, keep_record(record))
+        whose = {"call": record.call_id, "leg": record.leg, "agent": record.agent, "profile": record.profile}
+        change: JsonObject = {"type": "call.started", **whose, "at": round(record.started, 3)}
+        self.writer.put(RECORDS, keep_record(record), *keep_change(record.call_id, change))
+        if self.streams is not None:
+            self.streams.begin(record.call_id, change)
+
+    def keep(self, call_id: str, event: CallEvent) -> None:
+        """Keep an event of a call."""
+        line = event.line(words=self.settings.keep != "facts")
+        self.writer.put(EVENTS, keep_event(call_id, event.number, line))
+        if self.streams is not None:
+            self.streams.event(call_id, event.number, line)
 
     def end(self, record: CallRecord) -> None:
         """A call is over. Makes room for it."""
         self._running.discard(record.call_id)
-        self.writer.put(RECORDS, keep_record(record))
+        became = {"reason": record.reason, "turns": record.summary.turns, "length_ms": record.summary.length_ms}
+        change: JsonObject = {"type": "call.ended", "call": record.call_id, **became, "at": round(record.seen, 3)}
+        self.writer.put(RECORDS, keep_record(record), *keep_change(record.call_id, change))
+        if self.streams is not None:
+            self.streams.end(record.call_id, change)
         self._forget()
 
     async def run(self) -> None:
@@ -75,6 +95,8 @@ class CallRecords:
             if self._running:
                 now_s = self.now_s()
                 self.writer.put(RECORDS, *(mark_seen(call_id, now_s) for call_id in self._running), items=0)
+                if self.streams is not None:
+                    self.streams.seen(self._running)
             await asyncio.sleep(SEEN_EVERY_S)
 
     def _forget(self) -> None:
@@ -158,7 +180,7 @@ class CallRecorder(CallObserver):
         reason = self._reason or "failed"
         self._tell([self._events.ended(self._last_ms, reason)])
         for event in self._held:
-            self._keep(self._redacted(event, only_known=True))
+            self._records.keep(self._record.call_id, self._redacted(event, only_known=True))
         self._held.clear()
         if self._feed is not None:
             self._feed.end()
@@ -212,13 +234,9 @@ class CallRecorder(CallObserver):
                 continue
             self._kept += 1
             if self._redactor is None:
-                self._keep(event)
+                self._records.keep(self._record.call_id, event)
             else:
                 self._held.append(event)
-
-    def _keep(self, event: CallEvent) -> None:
-        line = event.line(words=self._records.settings.keep != "facts")
-        self._records.writer.put(EVENTS, keep_event(self._record.call_id, event.number, line))
 
     def _redacted(self, event: CallEvent, *, only_known: bool = False) -> CallEvent:
         """The event without personal data. `only_known`: it was masked before, and tools have got more values since."""

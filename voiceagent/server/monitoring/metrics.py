@@ -34,7 +34,7 @@ KNOWN: Mapping[str, Iterable[str]] = {
     "voiceagent_calls_ended_total": (
         *("hangup", "closed", "lost", "not_connected", "not_resumed", "gave_way", "too_slow", "silence", "agent_ended", "abuse"),
         *("call_limit", "quota_used", "key_revoked", "transferred", "not_transferred", "caller_hung_up", "server_stopping"),
-        *("handed_over", "answered", "failed"),
+        *("handed_over", "taken_over", "answered", "failed"),
     ),
     "voiceagent_budget_misses_total": Stage,
     "voiceagent_degraded_turns_total": Degradation,
@@ -42,7 +42,15 @@ KNOWN: Mapping[str, Iterable[str]] = {
         *("heard frames", "client events", "server events", "datagrams", "client events over the allowance", "partial decodes"),
         *("judgements", "monitors", "call results"),
     ),
-    "voiceagent_store_losses_total": ("measured turns", "call records", "call events", "event log steps", "retention runs"),
+    "voiceagent_store_losses_total": (
+        "measured turns",
+        "call records",
+        "call events",
+        "event log steps",
+        "retention runs",
+        "states of calls",
+        "streamed events",
+    ),
     "voiceagent_media_total": ("packets_received", "packets_lost"),
     "voiceagent_speculative_replies_total": SPECULATIONS,
     "voiceagent_speculative_tokens_total": SPECULATIONS,
@@ -254,7 +262,7 @@ class Metrics(Collector):
         yield CounterMetricFamily("voiceagent_log_lines_left_out_total", "Lines of a kind too many.", self.log_lines_left_out)
         yield CounterMetricFamily("voiceagent_turns_total", "Turns that were measured.", self.turns_total)
         losses = dict.fromkeys(KNOWN["voiceagent_store_losses_total"], 0) | self.losses.counts
-        yield _by("voiceagent_store_losses_total", "What the disk did not take.", "what", losses)
+        yield _by("voiceagent_store_losses_total", "What the store, or Redis, did not take.", "what", losses)
         yield from self._lag_ms.collect()
         yield CounterMetricFamily(
             "voiceagent_speculative_tool_saved_seconds_total", "Waiting that they saved.", self.speculative_tools_saved_s

@@ -23,7 +23,7 @@ from voiceagent.errors import ConfigError
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.spans import TurnReport
-from voiceagent.server.calls.calls import new_call_id
+from voiceagent.server.calls.call_ids import new_call_id
 from voiceagent.settings.telephone import ResultSettings
 from voiceagent.store.personal_data import PersonalData, Redactor
 from voiceagent.task_owner import TaskOwner

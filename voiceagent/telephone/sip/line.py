@@ -17,7 +17,8 @@ from voiceagent.errors import ConfigError, MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts, NoPortError
 from voiceagent.server.calls.admission import RETRY_AFTER_S
-from voiceagent.server.calls.calls import NO_PORT, Calls, StartCall, new_call_id
+from voiceagent.server.calls.call_ids import new_call_id
+from voiceagent.server.calls.calls import NO_PORT, Calls, StartCall
 from voiceagent.server.calls.quotas import Client
 from voiceagent.server.http.problems import Problem
 from voiceagent.settings.telephone import CallWebhookSettings, SipSettings, TransferTarget, check_uri

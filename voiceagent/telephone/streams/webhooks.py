@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from voiceagent.errors import MediaError
+from voiceagent.server.calls.call_ids import marked
 from voiceagent.telephone.messages import CallFacts
 from voiceagent.telephone.streams.dialects import decoded, parameters_of, text
 from voiceagent.telephone.streams.signatures import SignedRequest
@@ -93,7 +94,7 @@ class Tickets:
 
     def issue(self, vendor: str, facts: CallFacts, now_s: float) -> str:
         """A new ticket, which the stream's address ends with."""
-        name = secrets.token_urlsafe(24)
+        name = marked(secrets.token_urlsafe(24))
         self._open[name] = Ticket(vendor, facts, now_s + self._valid_s)
         while len(self._open) > MAX_OPEN:
             self._open.popitem(last=False)
