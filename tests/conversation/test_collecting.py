@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.conversation.test_properties import MOVES, come_to_rest
@@ -238,8 +238,8 @@ def test_an_agent_that_collects_nothing_is_as_before() -> None:
 
 
 class Careful(World):
-    """Fails when a value is taken for right that the caller did not hear, or a tool runs with one that was neither confirmed nor
-    given up."""
+    """Fails when a value is taken for right that the caller neither heard nor gave twice, or a tool runs with one that was
+    neither confirmed nor given up."""
 
     def feed(self, event: ev.Event) -> tuple[act.AnyAction, ...]:
         actions = super().feed(event)
@@ -248,8 +248,14 @@ class Careful(World):
                 ended = ("confirmed", json.loads(action.arguments)["phone"]) if "phone" in action.arguments else ("given_up", "")
                 assert ended in {(stage, value if stage == "confirmed" else "") for _, stage, value in stages(self)}
             elif isinstance(action, act.ValueCollected) and action.stage == "confirmed" and "phone" in action.name:
-                assert kind("phone").confirm(action.value, Frame("en", region="DE")) + "," in " ".join(self.assistant_texts())
+                read_back = kind("phone").confirm(action.value, Frame("en", region="DE")) + ","
+                assert read_back in " ".join(self.assistant_texts()) or self.times_given(action.value) > 1
         return actions
+
+    def times_given(self, value: str) -> int:
+        """How many times the caller gave this number."""
+        words = " ".join(message.content for message in self.state.memory.history if message.role == "user")
+        return words.count(value.replace("+49", "0"))
 
 
 SAID = ("0301234567", "030", "Yes.", "No.", "No, 0307654321.", "Taylor", "Are you open?", "Mm-hm.", "")
@@ -309,7 +315,12 @@ def collected(script: list[tuple[str, str]], greeting: str, give_up: str) -> Wor
     return world
 
 
+TYPED_TWICE = [("booked", ""), ("key", ""), ("clause_breaks", ""), ("key", "")]
+"""The voice fails while the number is read back. The caller, who heard "0", gives the same number again."""
+
+
 @given(collecting_scripts, st.sampled_from(["", "Hello."]), st.sampled_from(["model", "transfer", "done"]))
+@example(TYPED_TWICE, "Hello.", "model")
 @settings(max_examples=200, deadline=None)
 def test_no_order_of_events_confirms_a_value_that_was_not_heard_or_hangs(
     script: list[tuple[str, str]], greeting: str, give_up: str

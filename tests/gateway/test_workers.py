@@ -9,7 +9,7 @@ import os
 import re
 import signal
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -95,12 +95,30 @@ def pid_of(server: ServerProcess, worker: int) -> int:
 
 
 @asynccontextmanager
+async def call(server: ServerProcess, key: str) -> AsyncIterator[SocketCaller]:
+    """A call. A server that is busy for a moment (503) says so, and is asked again."""
+    caller = SocketCaller(server.url, key)
+    async with asyncio.timeout(60), AsyncExitStack() as stack:
+        while True:
+            try:
+                await stack.enter_async_context(caller)
+                break
+            except aiohttp.WSServerHandshakeError as refused:
+                if refused.status != 503 or refused.headers is None:
+                    raise AssertionError(f"{refused.status}; {server.said()[-20:]}") from refused
+                await asyncio.sleep(float(refused.headers["Retry-After"]))
+        rest = stack.pop_all()
+    async with rest:
+        yield caller
+
+
+@asynccontextmanager
 async def one_at_each(server: ServerProcess, other_key: str = OTHER) -> AsyncIterator[tuple[SocketCaller, SocketCaller]]:
     """A call at each worker. Where one is busy for a moment, new calls go to the other: then it is asked again."""
-    async with SocketCaller(server.url, KEY) as one, asyncio.timeout(30):
+    async with call(server, KEY) as one, asyncio.timeout(90):
         first = await begun(one)
         while True:
-            async with SocketCaller(server.url, other_key) as two:
+            async with call(server, other_key) as two:
                 if await begun(two) != first:
                     yield one, two
                     return
@@ -151,7 +169,7 @@ async def test_the_monitor_streams_the_calls_of_all_workers(server: ServerProces
 
 async def test_a_calls_events_are_followed_at_its_worker(server: ServerProcess) -> None:
     headers = {"Authorization": "Bearer a-key-of-a-monitor"}
-    async with SocketCaller(server.url, KEY) as caller, aiohttp.ClientSession() as http:
+    async with call(server, KEY) as caller, aiohttp.ClientSession() as http:
         await begun(caller)
         async with http.get(f"{server.url}/v1/calls/{caller.call_id}/events", headers=headers) as stream:
             first = await stream.content.readline()
@@ -174,7 +192,7 @@ async def test_a_call_over_webrtc_and_its_end_by_id(server: ServerProcess) -> No
 
 
 async def test_a_lost_connection_is_taken_up_at_the_calls_worker(server: ServerProcess) -> None:
-    async with SocketCaller(server.url, OTHER) as other, SocketCaller(server.url, KEY) as caller:
+    async with call(server, OTHER) as other, call(server, KEY) as caller:
         await begun(other)
         worker = await begun(caller)
         await caller.cut()
@@ -199,15 +217,15 @@ async def test_a_keys_quota_is_exact_over_both(server: ServerProcess) -> None:
     await until(server, "/v1/voiceagent/monitor", lambda found: not found["running"])
     async with one_at_each(server, KEY):
         await until(server, "/v1/voiceagent/monitor", lambda found: found["running"] == 2)
-        async with SocketCaller(server.url, KEY) as third:
+        async with call(server, KEY) as third:
             await begun(third)
             with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
                 await SocketCaller(server.url, KEY).__aenter__()
             assert refused.value.status == 429
-            async with SocketCaller(server.url, OTHER) as other:
+            async with call(server, OTHER) as other:
                 await begun(other)
         await until(server, "/v1/voiceagent/monitor", lambda found: found["running"] == 2)
-        async with SocketCaller(server.url, KEY) as again:
+        async with call(server, KEY) as again:
             await begun(again)
 
 
@@ -257,7 +275,7 @@ async def test_a_drained_worker_ends_with_its_calls_and_is_started_anew(server: 
         assert (status, body["calls"], body["workers"]) == (202, 1, 1)
         await one.wait("voiceagent.draining")
         await until(server, "/readyz", lambda found: found["workers"] == 1)
-        async with SocketCaller(server.url, KEY) as new:
+        async with call(server, KEY) as new:
             assert await begun(new) == second
         await one.write("Are you still there?")
         await one.wait("response.done")
@@ -273,7 +291,7 @@ async def test_a_killed_worker_is_started_anew_and_the_others_calls_go_on(server
         first, second = await begun(one), await begun(two)
         os.kill(pid_of(server, first), signal.SIGKILL)
         await one.until(lambda: one.closed[0] is not None)
-        async with SocketCaller(server.url, KEY) as new:
+        async with call(server, KEY) as new:
             assert await begun(new) == second, "the other is being started"
         await two.write("Hello.")
         await two.wait("response.done")
@@ -285,6 +303,6 @@ async def test_a_killed_worker_is_started_anew_and_the_others_calls_go_on(server
         metrics = (await asked(server, "GET", "/metrics", OPERATOR))[1]
         restarts = re.findall(r'^voiceagent_worker_restarts_total\{worker="front",number="\d"\} (.+)$', metrics, re.MULTILINE)
         assert sum(map(float, restarts)) == 2, "after the drain, too"
-        async with SocketCaller(server.url, KEY) as again:
+        async with call(server, KEY) as again:
             await begun(again)
     assert f"worker {first} has ended (signal 9); it is started anew" in "\n".join(server.said())
