@@ -94,6 +94,17 @@ def pid_of(server: ServerProcess, worker: int) -> int:
     raise AssertionError(f"worker {worker} has no process")
 
 
+async def places_taken(server: ServerProcess, number: int) -> None:
+    """Wait until so many calls have places. The place of a call is given back when all of it has ended, which is later than its
+    end is told."""
+
+    def holds(metrics: str) -> bool:
+        active = re.findall(r'^voiceagent_calls_active\{worker="\d"\} (.+)$', metrics, re.MULTILINE)
+        return sum(map(float, active)) == number
+
+    await until(server, "/metrics", holds)
+
+
 @asynccontextmanager
 async def call(server: ServerProcess, key: str) -> AsyncIterator[SocketCaller]:
     """A call. A server that is busy for a moment (503) says so, and is asked again."""
@@ -122,7 +133,7 @@ async def one_at_each(server: ServerProcess, other_key: str = OTHER) -> AsyncIte
                 if await begun(two) != first:
                     yield one, two
                     return
-            await until(server, "/v1/voiceagent/monitor", lambda found: found["running"] == 1)
+            await places_taken(server, 1)
 
 
 async def test_new_calls_are_spread_and_whatever_is_of_a_call_finds_its_worker(server: ServerProcess) -> None:
@@ -214,9 +225,9 @@ async def test_a_client_secret_begins_its_call_where_it_was_issued(server: Serve
 
 
 async def test_a_keys_quota_is_exact_over_both(server: ServerProcess) -> None:
-    await until(server, "/v1/voiceagent/monitor", lambda found: not found["running"])
+    await places_taken(server, 0)
     async with one_at_each(server, KEY):
-        await until(server, "/v1/voiceagent/monitor", lambda found: found["running"] == 2)
+        await places_taken(server, 2)
         async with call(server, KEY) as third:
             await begun(third)
             with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
@@ -224,7 +235,7 @@ async def test_a_keys_quota_is_exact_over_both(server: ServerProcess) -> None:
             assert refused.value.status == 429
             async with call(server, OTHER) as other:
                 await begun(other)
-        await until(server, "/v1/voiceagent/monitor", lambda found: found["running"] == 2)
+        await places_taken(server, 2)
         async with call(server, KEY) as again:
             await begun(again)
 
