@@ -40,6 +40,19 @@ from voiceagent.tts.spoken_voice import AgentSpeech
 from voiceagent.turn_taking.languages import LANGUAGES, language
 from voiceagent.turn_taking.spoken_language import AUTO
 
+OF_THE_LANGUAGE = (
+    "check_in",
+    "farewell",
+    "apology",
+    "not_understood",
+    "stopped",
+    "offer_person",
+    "transfer",
+    "transfer_failed",
+    "resumed",
+)
+"""The phrases that the agent's language supplies if its settings leave them out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Weakness:
@@ -239,7 +252,7 @@ def _speech(agent: AgentConfig, engines: Engines) -> AgentSpeech:
     first = agent.spoken_languages[0]
     phrases, own = agent.phrases, language(first).sayings
     by_name = {name: phrases.text(name) or "" for name in ("greeting", "handoff")}
-    for name in ("check_in", "farewell", "apology", "not_understood", "offer_person", "transfer", "transfer_failed", "resumed"):
+    for name in OF_THE_LANGUAGE:
         said = phrases.text(name)
         by_name[name] = getattr(own, name) if said is None else said
     by_name.update((filler, filler) for filler in (own.fillers if phrases.fillers is None else phrases.fillers))

@@ -1,5 +1,5 @@
 """Commands to stop, to wait and to be silent in every language: whatever the language model writes on them, no tool with an
-effect runs."""
+effect runs. No phrase answers them here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.conversation.world import World
 from tests.turn_taking.test_request import CAN_BE_AGREED_TO, HALTS, STATEMENT, pairs
-from voiceagent.conversation.rules import Rules, ToolRule
+from voiceagent.conversation.rules import Phrases, Rules, ToolRule
 from voiceagent.turn_taking.overlap import MANNERS
 
 TOOLS = {
@@ -18,6 +18,7 @@ TOOLS = {
     "pay": ToolRule("external", confirm="Shall I pay?"),
     "end_call": ToolRule("external", ends_call=True),
 }
+BY_MODEL = Phrases(stopped="")
 
 
 def hear(world: World, words: str, *, paused: bool, speculated: bool) -> None:
@@ -65,7 +66,7 @@ def test_no_tool_with_an_effect_runs_on_a_command_to_halt(
     halt: tuple[str, str], when: str, question: bool, paused: bool, speculated: bool, manners: str, times: int
 ) -> None:
     code, words = halt
-    world = World(Rules(language=code, tools=TOOLS, manners=MANNERS[manners]))
+    world = World(Rules(language=code, tools=TOOLS, phrases=BY_MODEL, manners=MANNERS[manners]))
     world.begin()
     if when != "alone":
         world.say("Hello?")
@@ -84,7 +85,7 @@ def test_no_tool_with_an_effect_runs_on_a_command_to_halt(
 @given(halt=st.sampled_from(pairs(HALTS)), heard=st.integers(0, 40))
 def test_a_command_to_halt_confirms_nothing(halt: tuple[str, str], heard: int) -> None:
     code, words = halt
-    world = World(Rules(language=code, tools=TOOLS))
+    world = World(Rules(language=code, tools=TOOLS, phrases=BY_MODEL))
     world.begin()
     world.say("Hello?")
     world.call_tool("pay")

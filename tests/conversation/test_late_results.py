@@ -15,9 +15,10 @@ A1, B2 = '{"reference": "A1"}', '{"reference": "B2"}'
 BOOKED = "Your table is booked, the reference is A1."
 
 
-def waiting(**rules: object) -> World:
+def waiting(stopped: str | None = None, **rules: object) -> World:
     """The caller interrupts the wait for a tool, and is answered."""
-    world = begun(phrases=Phrases(fillers=("One moment.",), check_in="Hello?", farewell="Bye."), **rules)
+    phrases = Phrases(fillers=("One moment.",), check_in="Hello?", farewell="Bye.", stopped=stopped)
+    world = begun(phrases=phrases, **rules)
     world.say("Book a table.")
     world.call_tool()
     world.generated()
@@ -169,8 +170,8 @@ def test_two_calls_of_the_same_wait_for_one_result() -> None:
 # --- the telling is cut off ---
 
 
-def telling(heard_words: int) -> World:
-    world = answered(waiting())
+def telling(heard_words: int, *, stopped: str | None = None) -> World:
+    world = answered(waiting(stopped))
     world.finish_tool(A1)
     world.answer(BOOKED)
     world.synthesise_all()
@@ -203,6 +204,20 @@ def test_a_telling_of_which_most_was_heard_is_not_told_again() -> None:
 
 def test_a_telling_that_the_caller_stops_is_known_to_the_model_and_not_told_again() -> None:
     world = telling(2)
+    world.say("Stop.")
+    world.settle()
+    world.play_all()
+    assert world.state.phase is Phase.IDLE
+    assert not world.generations
+    assert [m.content for m in world.state.memory.history[-3:]] == [A1, "Stop.", "Okay."]
+    world.say("What was it?")
+    assert A1 in [m.content for m in world.generations[-1].messages]
+    answered(world)
+    assert world.state.phase is Phase.IDLE
+
+
+def test_the_model_that_answers_a_caller_who_stops_a_telling_knows_the_result() -> None:
+    world = telling(2, stopped="")
     world.say("Stop.")
     world.settle()
     assert [m.content for m in world.generations[-1].messages[-2:]] == [A1, "Stop."]

@@ -391,7 +391,7 @@ def test_a_reply_that_is_asked_for_during_the_farewell_is_said_and_the_call_goes
     world.fire("silence")
     world.synthesise_all()
     world.frames(10)
-    world.feed(ev.TextReceived(world.now_ms, "Wait."))
+    world.feed(ev.TextReceived(world.now_ms, "Wait, I am here."))
     world.feed(ev.ReplyRequested(world.now_ms))
     world.settle()
     world.answer("I am here.")

@@ -195,6 +195,15 @@ def test_a_yes_to_a_later_question_does_not_accept_the_offer() -> None:
     assert not any(isinstance(action, act.Transfer) for action in world.actions)
 
 
+def test_the_language_model_answers_a_stop_to_the_offer_of_a_person() -> None:
+    world = call(transfers=True)
+    for _ in range(3):
+        mumble(world)
+    assert said(world)[-1] == OFFER
+    mumble(world, words="Stop.")
+    assert world.generations
+
+
 def test_an_empty_phrase_turns_it_off_and_the_mark_stays() -> None:
     world = call(phrases=Phrases(not_understood="", check_in=HELLO))
     for _ in range(4):

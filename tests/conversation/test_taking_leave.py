@@ -141,7 +141,7 @@ def test_a_cough_is_no_objection() -> None:
 
 @pytest.mark.parametrize("words", ["Stop.", "Hold on."])
 def test_words_that_ask_for_nothing_end_no_call(words: str) -> None:
-    world = begun(tools=TOOLS)
+    world = begun(tools=TOOLS, phrases=Phrases(stopped=""))
     world.say(words)
     world.call_tool(END)
     world.generated()

@@ -112,7 +112,7 @@ def test_a_turn_that_is_typed_over_a_reply_does_not_count_from_the_speech_before
     world.synthesise_all()
     world.frames(100)
     world.now_ms += 3000
-    world.feed(ev.TextReceived(world.now_ms, "Stop that."))
+    world.feed(ev.TextReceived(world.now_ms, "Make it short."))
     world.feed(ev.ReplyRequested(world.now_ms))
     world.settle()
     world.now_ms += 400

@@ -6,7 +6,7 @@ import pytest
 
 from voiceagent.turn_taking.languages import LANGUAGES, language
 from voiceagent.turn_taking.overlap import Overlap
-from voiceagent.turn_taking.request import asks_nothing, asks_to_repeat, asks_to_start_over
+from voiceagent.turn_taking.request import asks_nothing, asks_to_repeat, asks_to_start_over, only_halts
 
 STATEMENT = "Your table for four is booked."
 HALTS = {
@@ -164,6 +164,46 @@ def test_what_lets_a_matter_be_asks_for_nothing_in_every_language() -> None:
     for one in LANGUAGES.values():
         assert one.dismissals, one.name
         assert all(asks_nothing(Overlap(" ".join(words), 0.0, True, "", ""), "", one) for words in one.dismissals), one.name
+
+
+@pytest.mark.parametrize(("code", "said"), pairs(HALTS))
+def test_a_command_to_stop_only_halts(code: str, said: str) -> None:
+    assert only_halts(said, language(code))
+
+
+def test_each_phrase_for_it_only_halts_in_every_language() -> None:
+    for one in LANGUAGES.values():
+        assert all(only_halts(" ".join(words), one) for words in one.halts), one.name
+
+
+@pytest.mark.parametrize(("code", "said"), [*pairs(REACTIONS), *pairs(REQUESTS), *pairs(CAN_BE_AGREED_TO), *pairs(OPEN)])
+def test_other_words_do_not_only_halt(code: str, said: str) -> None:
+    assert not only_halts(said, language(code))
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("en", "Stop. What time is it?"),
+        ("en", "Cancel my booking. No, stop."),
+        ("en", "Book a table for four. Stop."),
+        ("en", "Stop. Cancel."),
+        ("en", "Stop. Help."),
+        ("en", "Wait, say again."),
+        ("en", "Wait, what?"),
+        ("en", "Stop, start over."),
+        ("en", "Don't stop."),
+        ("de", "Warte. Wie spät ist es?"),
+        ("fr", "Stop, annulez."),
+        ("es", "No pare."),
+        ("pt", "Não pare, por favor."),
+        ("it", "Basta. Che ore sono?"),
+        ("nl", "Stop. Hoe laat is het?"),
+        ("pl", "Stop."),
+    ],
+)
+def test_a_command_to_stop_beside_which_something_is_said_does_not_only_halt(code: str, said: str) -> None:
+    assert not only_halts(said, language(code))
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,7 @@ def _phrases(phrases: config.PhraseSettings) -> Phrases:
         farewell=_plain(phrases.text("farewell")),
         apology=_plain(phrases.apology),
         not_understood=_plain(phrases.not_understood),
+        stopped=_plain(phrases.stopped),
         offer_person=_plain(phrases.offer_person),
         transfer=_plain(phrases.text("transfer")),
         transfer_failed=_plain(phrases.text("transfer_failed")),

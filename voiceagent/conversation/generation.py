@@ -35,7 +35,7 @@ from voiceagent.conversation.rules import Degradation, ReplyWish
 from voiceagent.conversation.silence import SILENCE
 from voiceagent.conversation.state import NextReply, Phase, Step
 from voiceagent.conversation.tool_runs import make_move, next_round, start_tool
-from voiceagent.conversation.tools import ask_to_confirm, confirmation_over, reply_that_tells
+from voiceagent.conversation.tools import ask_to_confirm, confirmation_over, only_tells_to_stop, reply_that_tells
 from voiceagent.turn_taking.request import agrees
 
 
@@ -84,6 +84,7 @@ def _answer(step: Step, wish: ReplyWish | None = None) -> None:
     said = step.state.caller_turn.unanswered
     plain = bool(said) and _is_plain(wish)
     again, wanted = (steps.line_again(step, said), collecting.step_asked_for(step, said)) if plain else ("", "")
+    stops = plain and only_tells_to_stop(step, said)
     if said:
         remember_words(step, said, step.state.caller_turn.context)
     reply = make_live(step, _new_reply(step, step.state.memory.turns, wish=wish, answers_user=bool(said)))
@@ -105,6 +106,8 @@ def _answer(step: Step, wish: ReplyWish | None = None) -> None:
         make_move(step, reply, collecting.next_question(step, {steps.GO_TO}) or collecting.NextMove())
     elif plain and (move := collecting.hear(step, said)) is not None:
         make_move(step, reply, move)
+    elif stops and step.state.collecting.task is None:
+        make_move(step, reply, collecting.NextMove(step.sayings.stopped))
     else:
         generate(step, reply)
 

@@ -42,6 +42,7 @@ class Phrases(Struct, frozen=True, forbid_unknown_fields=True):
     farewell: str | None = None
     apology: str | None = None
     not_understood: str | None = None
+    stopped: str | None = None
     offer_person: str | None = None
     transfer: str | None = None
     transfer_failed: str | None = None

@@ -22,7 +22,7 @@ from voiceagent.conversation.reply_lifecycle import (
 )
 from voiceagent.conversation.state import Phase, Step
 from voiceagent.conversation.tool_runs import next_round, run_tool
-from voiceagent.conversation.tools import may_predict
+from voiceagent.conversation.tools import may_predict, only_tells_to_stop
 
 PREDICTABLE_WORDS = 3
 """With fewer words no tool call is predicted."""
@@ -47,6 +47,8 @@ def speculate(step: Step) -> None:
         return
     text, context = said_so_far(step, pause.text), state.caller_turn.context
     if collecting.answers_itself(step, text) or collecting.step_asked_for(step, text) or steps.line_again(step, text):
+        return
+    if only_tells_to_stop(step, text):
         return
     reply = Reply(state.replies.next_reply_id, state.memory.turns + 1, assumed_text=text, context=context, answers_user=True)
     make_live(step, reply)

@@ -429,6 +429,7 @@ class Step:
             farewell=own.farewell if phrases.farewell is None else phrases.farewell,
             apology=own.apology if phrases.apology is None else phrases.apology,
             not_understood=own.not_understood if phrases.not_understood is None else phrases.not_understood,
+            stopped=own.stopped if phrases.stopped is None else phrases.stopped,
             offer_person=own.offer_person if phrases.offer_person is None else phrases.offer_person,
             transfer=own.transfer if phrases.transfer is None else phrases.transfer,
             transfer_failed=own.transfer_failed if phrases.transfer_failed is None else phrases.transfer_failed,

@@ -34,7 +34,7 @@ from voiceagent.conversation.rules import ToolRule
 from voiceagent.conversation.state import Phase, RunsOn, SpeculativeToolCall, Step
 from voiceagent.turn_taking.language import bare_words, has_phrase
 from voiceagent.turn_taking.overlap import Overlap
-from voiceagent.turn_taking.request import agrees, asks_nothing
+from voiceagent.turn_taking.request import agrees, asks_nothing, only_halts
 
 GIST_SHARE = 0.7
 """The share of the question's words that the caller must have heard before a yes counts."""
@@ -252,6 +252,17 @@ def is_dismissal(step: Step, said: str) -> bool:
 def is_withheld(step: Step, call: ToolCall) -> bool:
     """Returns whether the tool must not run because the caller's last turn asked for nothing."""
     return step.state.tools.asked_nothing and rule_of(step, call.name).effect != "none"
+
+
+def only_tells_to_stop(step: Step, said: str) -> bool:
+    """Returns whether these words only tell the agent to stop or to wait, and a phrase answers them. The language model answers a
+    caller who is owed a result, or whom the engine asked a question. A result that was cut off is not owed any more."""
+    state = step.state
+    is_owed = bool(state.late.running) or not all(run.cut_off for run in state.late.owed)
+    was_asked = state.tools.confirming is not None or state.replies.offers_person
+    if is_owed or was_asked or not step.sayings.stopped:
+        return False
+    return any(only_halts(said, language) for language in step.possible_languages)
 
 
 # --- results that the caller is owed ----------------------------------------------------------------------------------

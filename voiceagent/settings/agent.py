@@ -208,6 +208,8 @@ class PhraseSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     apology: str | None = None
     not_understood: str | None = None
     """Said to a caller of whom no word was understood; empty: such speech gets no answer."""
+    stopped: str | None = None
+    """Said to a caller who only told the agent to stop or to wait; empty: the language model answers."""
     offer_person: str | None = None
     """Said to such a caller the third time, if they can be transferred to a person."""
     transfer: str | ExactLine | None = None

@@ -189,6 +189,8 @@ class Sayings:
     apology: str = ""
     not_understood: str = ""
     """To a caller of whom no word was understood."""
+    stopped: str = ""
+    """To a caller who only told the agent to stop or to wait."""
     offer_person: str = ""
     """Asks a caller who was not understood several times whether they want a person. A yes is an answer."""
     fillers: tuple[str, ...] = ()

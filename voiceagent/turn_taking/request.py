@@ -14,6 +14,7 @@ Kind = Literal["", "halt", "reaction"]
 """A request, a command to be silent or to wait, or another command or a backchannel."""
 
 _SENTENCES = re.compile(r"(?<=[.!?…。？！।؟۔])\s+")
+_PARTS = re.compile(r"[,;:.!?…。？！।؟۔]")
 _SKIPPED: tuple[WordClass, ...] = ("filler", "preposition", "joiner")
 """Classes of words that may stand before the question word: "and for how many"."""
 ADDRESS_WORDS = 2
@@ -29,6 +30,17 @@ def asks_nothing(turn: Overlap, last: str, language: Language) -> bool:
     if any(_kind(bare_words(ending), language) == "halt" for ending in endings):
         return True
     return _kind(bare_words(turn.words), language) == "reaction" and not _may_be_agreed_to(turn, language)
+
+
+def only_halts(said: str, language: Language) -> bool:
+    """True for words that only order the agent to stop, to wait or to let a matter be. A "no" counts beside such an order where
+    punctuation parts both, because it may mean "don't stop" otherwise."""
+    nothing = language.beside_commands | language.backchannels | language.unfinished.get("filler", frozenset())
+    refusals = {word for word in language.no & language.commands if (word,) not in language.dismissals}
+    parts = [words for part in _PARTS.split(said) if not refusals.issuperset(words := bare_words(part))]
+    left, halts = without_phrases([word for words in parts for word in words], language.halts)
+    asks_again = has_phrase(bare_words(said), language.repetitions | language.restarts)
+    return halts > 0 and nothing.issuperset(left) and not asks_again
 
 
 def _kind(words: list[str], language: Language) -> Kind:

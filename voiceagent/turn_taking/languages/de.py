@@ -178,6 +178,7 @@ GERMAN = Language(
         farewell="Auf Wiederhören.",
         apology="Entschuldigung, da ist etwas schiefgegangen. Bitte sagen Sie das noch einmal.",
         not_understood="Entschuldigung, das habe ich nicht verstanden.",
+        stopped="In Ordnung.",
         offer_person="Ich verstehe Sie leider immer noch nicht. Soll ich Sie mit einem Menschen verbinden?",
         fillers=("Ich sehe kurz nach.", "Einen Moment, bitte.", "Eine Sekunde."),
         blocked_output="Das darf ich leider nicht sagen.",

@@ -171,6 +171,7 @@ ENGLISH = Language(
         farewell="Goodbye.",
         apology="Sorry, something went wrong. Please say that again.",
         not_understood="Sorry, I didn't catch that.",
+        stopped="Okay.",
         offer_person="I'm sorry, I still can't understand you. Shall I put you through to a person?",
         fillers=("Let me check that.", "One moment, please.", "Just a second."),
         blocked_output="I'm sorry, I can't say that.",

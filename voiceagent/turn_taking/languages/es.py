@@ -164,6 +164,7 @@ SPANISH = Language(
         farewell="Hasta luego.",
         apology="Perdone, algo ha ido mal. Repítalo, por favor.",
         not_understood="Perdone, no le he entendido.",
+        stopped="De acuerdo.",
         offer_person="Lo siento, sigo sin entenderle. ¿Quiere que le pase con una persona?",
         fillers=("Déjeme comprobarlo.", "Un momento, por favor.", "Un segundo."),
         blocked_output="Lo siento, eso no lo puedo decir.",

@@ -141,6 +141,7 @@ FRENCH = Language(
         farewell="Au revoir.",
         apology="Pardon, quelque chose n'a pas marché. Redites-le, s'il vous plaît.",
         not_understood="Pardon, je n'ai pas compris.",
+        stopped="D'accord.",
         offer_person="Je ne vous comprends toujours pas, désolé. Voulez-vous que je vous passe quelqu'un ?",
         fillers=("Je vérifie.", "Un instant, s'il vous plaît.", "Une seconde."),
         blocked_output="Désolé, je ne peux pas dire cela.",

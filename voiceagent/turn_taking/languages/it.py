@@ -141,6 +141,7 @@ ITALIAN = Language(
         farewell="Arrivederci.",
         apology="Mi scusi, qualcosa è andato storto. Lo ripeta, per favore.",
         not_understood="Mi scusi, non ho capito.",
+        stopped="Va bene.",
         offer_person="Mi dispiace, continuo a non capire. Vuole che le passi una persona?",
         fillers=("Controllo subito.", "Un momento, per favore.", "Un attimo."),
         blocked_output="Mi dispiace, questo non posso dirlo.",

@@ -142,6 +142,7 @@ DUTCH = Language(
         farewell="Tot ziens.",
         apology="Sorry, er ging iets mis. Wilt u dat herhalen?",
         not_understood="Sorry, dat heb ik niet verstaan.",
+        stopped="Goed.",
         offer_person="Sorry, ik versta u nog steeds niet. Zal ik u met een medewerker doorverbinden?",
         fillers=("Ik kijk het even na.", "Een moment, alstublieft.", "Eén seconde."),
         blocked_output="Sorry, dat mag ik niet zeggen.",

@@ -153,6 +153,7 @@ PORTUGUESE = Language(
         farewell="Até logo.",
         apology="Desculpe, algo deu errado. Repita, por favor.",
         not_understood="Desculpe, não entendi.",
+        stopped="Está bem.",
         offer_person="Desculpe, continuo sem entender. Quer que eu passe a ligação para uma pessoa?",
         fillers=("Vou verificar.", "Um momento, por favor.", "Só um segundo."),
         blocked_output="Desculpe, isso não posso dizer.",
