@@ -30,6 +30,7 @@ try {
       + 'background:#000c;color:#fff;font:600 24px system-ui,sans-serif;z-index:9;text-align:center;pointer-events:none';
     caption.hidden = true;
     document.getElementById('examples').style.display = 'none'; // leaves room for the conversation
+    document.getElementById('transcript').parentElement.style.paddingBottom = '5rem'; // keeps its last line clear of the caption
     document.body.append(caption);
     const show = () => {
       const lines = [...document.querySelectorAll('#transcript .caller, #transcript .agent')];
