@@ -20,11 +20,13 @@ from voiceagent.gateway.members import LinkedMembers, Member
 from voiceagent.gateway.messages import WorkerStatus
 from voiceagent.gateway.proxy import Proxy
 from voiceagent.gateway.upstream import UpstreamError, ask
+from voiceagent.server.access.origins import Origins
 from voiceagent.server.http.behind_front import KEY_HEADER, PEER_HEADER, BehindFront
 from voiceagent.server.http.connections import Connections
 from voiceagent.server.http.listening import Listening
 from voiceagent.server.http.problems import Problem
 
+SHOP = "https://shop.example"
 READY = WorkerStatus("ready", "", 0, 8)
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -68,7 +70,7 @@ class Gateway:
 async def gateway(tmp_path: Path) -> AsyncIterator[Gateway]:
     async with AsyncExitStack() as stack:
         found = Gateway(tmp_path, stack)
-        front = Front(found.members, found.metrics, Proxy(found.members), 2)
+        front = Front(found.members, found.metrics, Proxy(found.members), 2, Origins((SHOP,), keys_needed=lambda: True))
         runner = web.AppRunner(front.app(), access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
         await runner.setup()
         stack.push_async_callback(runner.cleanup)
@@ -287,3 +289,20 @@ async def test_a_websocket_that_is_refused_gets_the_answer(gateway: Gateway) -> 
     assert gateway.asked == [1, 2]
     with pytest.raises(UpstreamError):
         await ask("unix:/nowhere", "GET", "/", [])
+
+
+@pytest.mark.parametrize(("origin", "may_read"), [(SHOP, SHOP), ("https://evil.example", None)])
+async def test_pages_that_may_call_can_read_why_no_worker_answers(gateway: Gateway, origin: str, may_read: str | None) -> None:
+    async with gateway.http.post(f"{gateway.url}/v1/realtime/calls", headers={"Origin": origin}) as answer:
+        assert answer.status == 503
+        assert answer.headers.get("Access-Control-Allow-Origin") == may_read
+        assert (await answer.json())["error"]["code"] == "not_ready"
+
+
+async def test_the_headers_of_a_workers_answer_are_its_own(gateway: Gateway) -> None:
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(headers={"Server": "voiceagent", "Access-Control-Allow-Origin": "*"})
+
+    await gateway.worker(answer)
+    async with gateway.http.get(f"{gateway.url}/v1/calls", headers={"Origin": SHOP}) as passed_on:
+        assert passed_on.headers.getall("Access-Control-Allow-Origin") == ["*"]

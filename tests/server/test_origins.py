@@ -21,9 +21,15 @@ KEY = {"Authorization": "Bearer secret"}
 UPGRADE = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="}
 
 
-def gate(*allowed: str, keys: tuple[str, ...] = ("secret", "other"), metrics: Metrics | None = None) -> KeyGate:
-    ring = KeyRing(keys)
-    return KeyGate(ring, ClientSecrets(), Origins(allowed, keys_needed=lambda: ring.is_needed), metrics or Metrics())
+KEYS = ("secret", "other")
+
+
+def origins(*allowed: str, keys: tuple[str, ...] = KEYS) -> Origins:
+    return Origins(allowed, keys_needed=lambda: bool(keys))
+
+
+def gate(*allowed: str, keys: tuple[str, ...] = KEYS, metrics: Metrics | None = None) -> KeyGate:
+    return KeyGate(KeyRing(keys), ClientSecrets(), origins(*allowed, keys=keys), metrics or Metrics())
 
 
 def asked(headers: dict[str, str], path: str = "/v1/realtime") -> web.Request:
@@ -56,7 +62,7 @@ def asked(headers: dict[str, str], path: str = "/v1/realtime") -> web.Request:
 async def test_the_own_page_and_those_that_are_named_may_call(host: str, origin: str, may: bool) -> None:
     request = asked({"Host": host, "Origin": origin, **KEY})
     guarded = gate("https://Shop.example:443/")
-    assert bool(guarded.cors(request)) == may
+    assert bool(origins("https://Shop.example:443/").cors(request)) == may
     if may:
         assert await guarded.admit(request) == Client("key 1")
         return
@@ -68,7 +74,7 @@ async def test_the_own_page_and_those_that_are_named_may_call(host: str, origin:
 async def test_any_page_may_call_where_the_operator_says_so() -> None:
     request = asked({"Host": "voice.example", "Origin": "https://evil.example", **KEY})
     assert (await gate("*").admit(request)).name == "key 1"
-    assert gate("*").cors(request)["Access-Control-Allow-Origin"] == "*"
+    assert origins("*").cors(request)["Access-Control-Allow-Origin"] == "*"
 
 
 async def test_a_websocket_of_another_site_is_refused_in_one_line_and_counted(caplog: pytest.LogCaptureFixture) -> None:
@@ -90,7 +96,7 @@ async def test_a_websocket_of_another_site_is_refused_in_one_line_and_counted(ca
 async def test_pages_of_others_may_fetch_the_page_itself() -> None:
     request = asked({"Host": "voice.example", "Origin": "https://evil.example"}, "/")
     assert await gate().admit(request) == Client("")
-    assert gate().cors(request) == {}
+    assert origins().cors(request) == {}
 
 
 def test_any_origin_without_keys_is_refused_at_the_start() -> None:

@@ -167,7 +167,7 @@ def up(
         )
         controller = on_ray.controller_started(options, on_ray.WorkerNeeds(cpus, gpus), scale, named)
         admission = msgspec.structs.replace(agent.admission, max_calls=calls * scale.max_workers * len(named))
-        front = FrontSettings(host, port, MAX_CONNECTIONS, None, keys, admission, key, named[0])
+        front = FrontSettings(host, port, MAX_CONNECTIONS, None, keys, admission, agent.http.allowed_origins, key, named[0])
         asyncio.run(on_ray.answered(controller.states.remote()))  # the first answer takes seconds: the controller starts
         told = on_ray.told_to(controller)
 

@@ -211,7 +211,7 @@ def serve(
 
     if workers > 1 and seat is None:
         plan = plan_of(workers, agent, profile_of(agent, known).llm.engine, worker_arguments(click.get_current_context()))
-        front = FrontSettings(host, port, max_connections, certificate, keys, agent.admission)
+        front = FrontSettings(host, port, max_connections, certificate, keys, agent.admission, agent.http.allowed_origins)
         with LimitedHandler(log_handler, lambda lines: None) as limited:
             totals = asynccontextmanager(limited.tell_from_time_to_time)
             asyncio.run(serve_workers(front, plan, totals, on_bound, on_ready))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from aiohttp import hdrs, web
-from aiohttp.typedefs import Handler
+from aiohttp.typedefs import Handler, Middleware
 from prometheus_client import generate_latest
 
 from voiceagent import __version__
@@ -23,6 +23,7 @@ from voiceagent.gateway.proxy import Proxy, no_worker
 from voiceagent.gateway.routing import SECRETS_PATH
 from voiceagent.gateway.upstream import UpstreamAnswer
 from voiceagent.json_types import JsonObject
+from voiceagent.server.access.origins import Origins
 from voiceagent.server.http.app import MAX_BODY_BYTES
 from voiceagent.server.http.connection import AIOHTTP_OPTIONS
 from voiceagent.server.http.event_stream import EventStream, SlowReaderError
@@ -48,6 +49,8 @@ class Front:
     proxy: Proxy
     expected: int
     """The number of workers that there are to be."""
+    origins: Origins
+    """The pages that may read its answers."""
     drains: Callable[[], None] = lambda: None
     """Called when all workers were asked to drain."""
     _readers: int = 0
@@ -56,7 +59,7 @@ class Front:
     def app(self) -> web.Application:
         """The application."""
         app = web.Application(
-            middlewares=[_named, answer_problems, refuse_encodings],
+            middlewares=[_headers(self.origins), answer_problems, refuse_encodings],
             client_max_size=MAX_BODY_BYTES,
             handler_args=AIOHTTP_OPTIONS,
         )
@@ -210,11 +213,16 @@ def _object(body: bytes) -> JsonObject:
     return found if isinstance(found, dict) else {}
 
 
-@web.middleware
-async def _named(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """The outermost middleware: headers of the front's own answers."""
-    response = await handler(request)
-    if not response.prepared:
-        response.headers.setdefault("X-Content-Type-Options", "nosniff")
-        response.headers.setdefault("Server", f"voiceagent/{__version__}")
-    return response
+def _headers(origins: Origins) -> Middleware:
+    """The outermost middleware: headers of the front's own answers. Those of a worker have theirs."""
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        response = await handler(request)
+        if not response.prepared and hdrs.SERVER not in response.headers:
+            response.headers.update(origins.cors(request))
+            response.headers["X-Content-Type-Options"] = "nosniff"
+            response.headers[hdrs.SERVER] = f"voiceagent/{__version__}"
+        return response
+
+    return middleware

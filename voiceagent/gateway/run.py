@@ -25,6 +25,7 @@ from voiceagent.gateway.proxy import Proxy
 from voiceagent.gateway.shared_quotas import QuotaDesk
 from voiceagent.gateway.supervisor import Supervisor, WorkerPlan
 from voiceagent.server.access.key_ring import KeyRing
+from voiceagent.server.access.origins import Origins
 from voiceagent.server.calls.quotas import Quotas
 from voiceagent.server.http.behind_front import UNIX
 from voiceagent.server.http.connections import Connections
@@ -54,6 +55,8 @@ class FrontSettings:
     keys: KeyRing
     admission: AdmissionSettings
     """The calls of all workers together, and the limits of each client."""
+    allowed_origins: tuple[str, ...] = ()
+    """The pages that may call, beside the server's own."""
     key: str = ""
     """The cluster's key, which goes between the front and workers of other machines."""
     region: str = ""
@@ -77,7 +80,8 @@ async def open_front(
     settings.keys.check_exposure(settings.host)
     keys, limits = settings.keys, settings.admission
     quotas = Quotas(limits.per_client, limits.max_calls, keys=keys.count, spent_before=keys.spent_before)
-    front = Front(members, metrics, Proxy(members, settings.key, settings.region), workers, drains)
+    origins = Origins(settings.allowed_origins, keys_needed=lambda: keys.is_needed)
+    front = Front(members, metrics, Proxy(members, settings.key, settings.region), workers, origins, drains)
     runner = web.AppRunner(front.app(), access_log=None, handler_cancellation=True, shutdown_timeout=ANSWER_GRACE_S)
     await runner.setup()
     assert runner.server is not None

@@ -12,6 +12,7 @@ from voiceagent.addresses import is_loopback
 from voiceagent.errors import ConfigError
 
 ANY = "*"
+_ALLOWED_HEADERS = "authorization, content-type, last-event-id, x-openai-agents-sdk"
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 Place = tuple[str, int | None]
@@ -49,6 +50,20 @@ class Origins:
     def names(self, origin: str) -> bool:
         """True if the settings allow this origin."""
         return self.allows_any or origin in self._allowed
+
+    def cors(self, request: web.Request) -> dict[str, str]:
+        """The CORS headers of every answer to this request, errors among them."""
+        origin = request.headers.get("Origin")
+        if origin is None or not self.admits(request):
+            return {}
+        return {
+            "Access-Control-Allow-Origin": "*" if self.allows_any else origin,
+            "Access-Control-Allow-Headers": _ALLOWED_HEADERS,
+            "Access-Control-Allow-Methods": "GET, POST, PATCH, DELETE, OPTIONS",
+            "Access-Control-Expose-Headers": "Location, Retry-After",
+            "Access-Control-Max-Age": "600",
+            "Vary": "Origin",
+        }
 
 
 def host_of(url: str) -> str:

@@ -136,7 +136,7 @@ def make_app(service: Service) -> web.Application:
     app = web.Application(
         middlewares=[
             *((service.front.middleware(),) if service.front is not None else ()),
-            _headers(gate),
+            _headers(origins),
             answer_problems,
             refuse_encodings,
             gate.middleware(),
@@ -144,7 +144,7 @@ def make_app(service: Service) -> web.Application:
         client_max_size=MAX_BODY_BYTES,
         handler_args=AIOHTTP_OPTIONS,
     )
-    app[CORS] = gate.cors
+    app[CORS] = origins.cors
     app[KEYS] = keys
     if service.front is not None:
         app[FRONT] = service.front
@@ -240,7 +240,7 @@ def _add_routes(app: web.Application, service: Service) -> None:
     app.router.add_get(r"/{path:(?!v1/).+}", page)
 
 
-def _headers(gate: KeyGate) -> Middleware:
+def _headers(origins: Origins) -> Middleware:
     """The outermost middleware: headers of every answer."""
 
     @web.middleware
@@ -248,7 +248,7 @@ def _headers(gate: KeyGate) -> Middleware:
         response = await handler(request)
         if not response.prepared:
             vary = response.headers.get(hdrs.VARY)
-            response.headers.update(gate.cors(request))
+            response.headers.update(origins.cors(request))
             if vary is not None:
                 response.headers[hdrs.VARY] = vary
             response.headers.setdefault("X-Content-Type-Options", "nosniff")

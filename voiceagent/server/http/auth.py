@@ -36,7 +36,6 @@ _FOR_SECRETS = re.compile(
 """The paths that a client secret opens."""
 _OF_KIND = {"monitor": r"/v1/calls/[^/]+/(events|recording)|/v1/voiceagent/monitor", "metrics": "/metrics"}
 """The paths that keys of these kinds open."""
-_ALLOWED_HEADERS = "authorization, content-type, last-event-id, x-openai-agents-sdk"
 
 log = logging.getLogger(__name__)
 
@@ -136,20 +135,6 @@ class KeyGate:
         if not _begins_a_call(request):
             raise Problem(403, "key_needed", "A resume token resumes its call; send a key of this server for anything else.")
         return client
-
-    def cors(self, request: web.Request) -> dict[str, str]:
-        """The CORS headers of every answer to this request, errors among them."""
-        origin = request.headers.get("Origin")
-        if origin is None or not self._origins.admits(request):
-            return {}
-        return {
-            "Access-Control-Allow-Origin": "*" if self._origins.allows_any else origin,
-            "Access-Control-Allow-Headers": _ALLOWED_HEADERS,
-            "Access-Control-Allow-Methods": "GET, POST, PATCH, DELETE, OPTIONS",
-            "Access-Control-Expose-Headers": "Location, Retry-After",
-            "Access-Control-Max-Age": "600",
-            "Vary": "Origin",
-        }
 
     def _check_origin(self, request: web.Request) -> None:
         if not self._keys.is_needed:
