@@ -70,7 +70,7 @@ SEEN = (
     'voiceagent_stage_seconds_count{stage="barge_in_stop"}',
 )
 """Counts whose first increase Prometheus must have seen: before it, there is a 0."""
-WAIT_S = 30.0
+WAIT_S = 90.0
 LONG = "Here is a long answer, which goes on for a while, and then says more, until somebody interrupts it."
 
 
