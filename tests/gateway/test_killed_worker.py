@@ -35,6 +35,16 @@ async def taken_up(caller: SocketCaller) -> None:
                 await asyncio.sleep(float(refused.headers["Retry-After"]))
 
 
+async def heard(caller: SocketCaller, story: str) -> None:
+    """Wait until the caller has heard all of it."""
+    await caller.until(lambda: " ".join(caller.heard().values()) == story)
+
+
+async def speaks(caller: SocketCaller) -> None:
+    """Wait until the caller hears the story."""
+    await caller.until(lambda: words_heard(caller) > 8)
+
+
 async def test_the_calls_of_a_killed_worker_go_on_at_another(tmp_path: Path) -> None:
     async with agent(tmp_path) as file, AsyncExitStack() as stack:
         starting = running_server(tmp_path, "--config", str(file), "--workers", "2")
@@ -49,8 +59,7 @@ async def test_the_calls_of_a_killed_worker_go_on_at_another(tmp_path: Path) -> 
         for browser, dialogue in zip(browsers, dialogues, strict=True):
             await dialogue.wait_greeting()
             ask_by_webrtc(browser, "Tell me a story.")
-        for caller in sockets:
-            await caller.until(lambda caller=caller: words_heard(caller) > 8)
+        await asyncio.gather(*map(speaks, sockets))
         killed = worker_of(sockets[0].call_id)
         cut = [worker_of(browser.call_id) == killed for browser in browsers]
         os.kill(pid_of(server, killed), signal.SIGKILL)
@@ -66,4 +75,4 @@ async def test_the_calls_of_a_killed_worker_go_on_at_another(tmp_path: Path) -> 
             assert browser.resumed == is_cut
         for caller in sockets:
             if caller not in lost:
-                await caller.until(lambda caller=caller: " ".join(caller.heard().values()) == f"Good morning. {STORY}")
+                await heard(caller, f"Good morning. {STORY}")
