@@ -132,6 +132,7 @@ async def test_a_request_that_a_phone_speaks_is_answered_with_the_tools_result(
     calls = [action for _, actions in steps for action in actions if isinstance(action, act.ToolStarted)]
     assert [(call.name, json.loads(call.arguments)) for call in calls] == [("get_weather", {"city": "Paris", "day": "tomorrow"})]
     assert "degrees" in answer.lower()
+    assert any("Paris" in action.heard for _, actions in steps for action in actions if isinstance(action, act.ReplyHeard))
     asked_with = [action.messages[0].content for _, actions in steps for action in actions if isinstance(action, act.Generate)]
     assert f'"caller":"sip:alice@{HOST}:{exchange.pbx_port}"' in asked_with[-1]
 
