@@ -79,9 +79,10 @@ ABUSES: dict[str, Callable[[RTCSctpTransport, int], bytes]] = {
 
 
 async def established(sctp: RTCSctpTransport) -> None:
-    """Wait until the association is up and the server has what was sent."""
+    """Wait until the association is up, the server has what was sent, and the call's channel is open."""
     for _ in range(2000):
-        if sctp.state == "connected" and not sctp._outbound_queue and not sctp._sent_queue:
+        is_sent = sctp.state == "connected" and not sctp._outbound_queue and not sctp._sent_queue
+        if is_sent and sctp._data_channels and all(each.readyState == "open" for each in sctp._data_channels.values()):
             return
         await asyncio.sleep(0.005)
     raise TimeoutError("the association did not come up")

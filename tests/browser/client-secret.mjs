@@ -23,6 +23,7 @@ export default async function clientSecret(browser, url, secret, shop, other) {
     method: 'POST', body: 'v=0', headers: { 'Content-Type': 'application/sdp', Authorization: `Bearer ${key}` },
   }).then((response) => response.status, () => 'blocked'), [url, secret]);
 
+  while (!browser.errors.length) await stranger.waitForEvent('pageerror');
   const [unloaded] = browser.errors.splice(0); // the stranger may not even load the library
 
   return {

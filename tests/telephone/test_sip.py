@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -32,7 +33,9 @@ from voiceagent.settings.agent import AgentConfig
 from voiceagent.settings.telephone import SipSettings, TelephonySettings, TransferTarget
 from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.messages import CallFacts
-from voiceagent.telephone.sip.call import SipCall
+from voiceagent.telephone.sip import janus_messages as janus
+from voiceagent.telephone.sip.call import RINGS_S, CallRefused, SipCall
+from voiceagent.telephone.sip.janus_client import JanusHandle
 from voiceagent.telephone.sip.line import soonest
 from voiceagent.telephone.sip.sip_leg import SipLeg
 from voiceagent.tools.tool import RunScope, ToolError
@@ -183,6 +186,31 @@ def test_a_call_of_ours_leaves_the_line_that_takes_the_next_caller_alone() -> No
     second.freed_s = 99.95
     assert soonest(lines, first, 100.0) is third
     assert soonest([first, second], first, 100.0) is first, "Janus still resets the other one"
+
+
+class Gateway:
+    """Keeps when it was sent what."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, float]] = []
+
+    async def send(self, request: janus.Request) -> None:
+        self.sent.append((str(request.body["request"]), asyncio.get_running_loop().time()))
+
+
+async def test_a_refusal_waits_until_janus_can_send_it_and_a_call_of_ours_waits_for_the_refusal() -> None:
+    call = SipCall(SipSettings("sip:agent@pbx.example.org"), ANY_PORT, TaskOwner(), no_colleague)
+    gateway = Gateway()
+    call.handle = cast("JanusHandle", gateway)
+    call.rang()
+    rang_s = asyncio.get_running_loop().time()
+    refusal = asyncio.create_task(call.decline(janus.BUSY))
+    await asyncio.sleep(0)
+    with pytest.raises(CallRefused, match="did not answer"):
+        await call.dial("sip:bob@pbx.example.org", 2 * RINGS_S)
+    await refusal
+    assert [request for request, _ in gateway.sent] == ["decline", "call", "hangup"]
+    assert gateway.sent[0][1] >= rang_s + RINGS_S - 0.01, "else Janus would lose it, and the caller would hear it ring on"
 
 
 async def test_the_echo_of_a_telephones_loudspeaker_is_cancelled(world: SipWorld, tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 
 ANSWER_TIMEOUT_S = 10.0
 RINGS_S = 0.2
-"""The least time that a call rings. Janus reports a call before it can send an answer to it. It loses an answer that comes
-sooner, but reports that the call is up."""
+"""The least time that a call rings. Janus reports a call before it can send an answer to it. It loses an answer or a refusal that
+comes sooner, but reports that the call is up, or over; its caller goes on hearing that it rings."""
 FIRST_ERROR = 300
 """SIP's statuses from here on are no success."""
 SETTLES_S = 1.0
@@ -72,10 +72,16 @@ class SipCall:
         self._has_media = False
         """True while Janus has a connection on this handle."""
         self._settling: asyncio.TimerHandle | None = None
+        self._answerable_s = float("-inf")  # when Janus can answer the last call that came, on the loop's clock
+        self._refusing = asyncio.Lock()
         self._is_over = False
         """True once the other side, or the gateway, has ended the call."""
         self.on_over: Callable[[], None] = lambda: None
         """Called then."""
+
+    def rang(self) -> None:
+        """Janus reports a call on this handle."""
+        self._answerable_s = asyncio.get_running_loop().time() + RINGS_S
 
     def reserve(self, *, places: bool = False) -> None:
         """A call is about to be made on this handle (`places`), or rings on it."""
@@ -93,14 +99,13 @@ class SipCall:
 
     async def take(self, incoming: janus.Incoming) -> SipLeg:
         """Take the call that rings. Raises CallRefused where the caller has given up, MediaError, GatewayError."""
-        ready_s = (loop := asyncio.get_running_loop()).time() + RINGS_S
         leg, answer = await SipLeg.answer(incoming.offer, incoming.facts, self._released, self._options)
         self._attach(leg)
         try:
-            await asyncio.sleep(ready_s - loop.time())
+            await self._answerable()
             if self._is_over:
                 raise CallRefused(f"{incoming.facts.caller} gave up before the call was taken", 487)
-            self._outcome = loop.create_future()
+            self._outcome = asyncio.get_running_loop().create_future()
             await self._send(janus.accept(answer))
             async with asyncio.timeout(ANSWER_TIMEOUT_S):
                 await self._outcome
@@ -121,7 +126,8 @@ class SipCall:
         self._outcome = asyncio.get_running_loop().create_future()
         self._is_over = False  # a caller who was refused in favour of this call may have ended meanwhile
         try:
-            await self._send(janus.call(uri, offer))
+            async with self._refusing:
+                await self._send(janus.call(uri, offer))
             async with asyncio.timeout(ring_timeout_s):
                 await self._outcome
         except TimeoutError as error:
@@ -138,11 +144,16 @@ class SipCall:
         return await self._transfers.refer(leg, uri)
 
     async def decline(self, code: int) -> None:
-        """Refuse the call that rings."""
+        """Refuse the call that rings, as soon as Janus can."""
         try:
-            await self._send(janus.decline(code))
+            async with self._refusing:
+                await self._answerable()
+                await self._send(janus.decline(code))
         except GatewayError as error:
             log.warning("%s", error)
+
+    async def _answerable(self) -> None:
+        await asyncio.sleep(self._answerable_s - asyncio.get_running_loop().time())
 
     def on_event(self, event: janus.Event) -> None:
         """Handle an event that the gateway reports of the call."""
@@ -234,6 +245,7 @@ class SipCall:
     async def _released(self) -> None:
         """The leg was closed: end the call at the gateway."""
         try:
+            await self._answerable()
             if self.handle is not None and not self._is_over:
                 await self._send(janus.hang_up())
         except GatewayError as error:

@@ -312,6 +312,7 @@ class SipLine:
             case janus.Failed(code, reason) if self._registration is not None and line is self._lines[0]:
                 self._settle(janus.RegistrationFailed(code, reason))
             case janus.Incoming():
+                line.rang()
                 self._tasks.start_alone(self._answer(line, event), "sip call")
             case _:
                 line.on_event(event)
