@@ -48,7 +48,7 @@ class RedisServer:
 
     def start(self) -> None:
         """Begin, with what was kept."""
-        kept = ("--dir", str(self.folder), "--save", "", "--appendonly", "yes")
+        kept = ("--dir", str(self.folder), "--save", "", "--appendonly", "yes", "--appendfsync", "always")
         tls = ("--tls-port", str(self.tls_port), "--tls-cert-file", str(self.certificate), "--tls-key-file", str(self.key))
         options = ("--bind", "127.0.0.1", "--port", str(self.port), "--requirepass", PASSWORD, "--tls-auth-clients", "no")
         command = [self.command, *options, *kept, *tls]
@@ -62,7 +62,7 @@ class RedisServer:
         raise AssertionError("".join(said))
 
     def stop(self) -> None:
-        """Kill it. What it has acknowledged is kept."""
+        """Kill it. What it has acknowledged is kept: it wrote that to the disk before it answered."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
