@@ -89,7 +89,7 @@ from voiceagent.telephone.sip.line import SipService, Trunk
 from voiceagent.telephone.streams.vendors import Telephone
 from voiceagent.tools.call_context import CallOrigin
 from voiceagent.tools.call_tools import NO_STEPS, CallTools, StepTools
-from voiceagent.tools.client_mcp import check_allowed
+from voiceagent.tools.client_mcp import allow
 from voiceagent.tools.modules import loaded_anew
 from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
@@ -188,7 +188,7 @@ class AgentService:
         ice = IceServers.from_settings(self.agent.ice)
         media = self.agent.media
         ports = MediaPorts.from_settings(media)
-        check_allowed(self.agent.http.client_mcp_servers)
+        allow(self.agent.http.client_mcp_servers)
         check_cleaning(media.webrtc, "media.webrtc")
         check_cleaning(media.telephone, "media.telephone")
         if ports.ports is not None and len(ports.ports) < self.agent.admission.max_calls:

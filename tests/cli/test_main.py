@@ -70,3 +70,11 @@ def test_blas_gets_one_thread_before_numpy_is_imported() -> None:
     environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
     run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["1", "False"]
+
+
+def test_a_server_starts_without_packages_that_its_agent_does_not_use() -> None:
+    """Each of them takes half a second or more to import."""
+    rare = ("mcp", "openai", "pydantic", "httpx", "vllm", "ray", "redis", "psycopg", "opentelemetry", "grpc", "matplotlib")
+    program = f"import sys, voiceagent.cli.serve; print(*(name for name in {rare} if name in sys.modules))"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == []

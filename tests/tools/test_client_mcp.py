@@ -8,7 +8,7 @@ import pytest
 
 from voiceagent.errors import ConfigError, ProtocolError
 from voiceagent.tools.call_tools import CallTools
-from voiceagent.tools.client_mcp import check_allowed, read_entry
+from voiceagent.tools.client_mcp import allow, read_entry
 from voiceagent.tools.toolset import ToolSet
 
 ALLOWED = ("https://mcp.example", "http://127.0.0.1:9000/mcp")
@@ -133,4 +133,4 @@ def test_servers_are_few_and_have_names_of_their_own(count: int) -> None:
 @pytest.mark.parametrize("address", ["mcp.example", "https://key@mcp.example", "https://mcp.example/?key=1", "*"])
 def test_the_operators_list_holds_addresses(address: str) -> None:
     with pytest.raises(ConfigError, match=r"http\.client_mcp_servers"):
-        check_allowed([address])
+        allow([address])

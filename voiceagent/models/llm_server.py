@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from voiceagent.errors import ConfigError, ModelError
-from voiceagent.llm.servers.abilities import Abilities, try_out
 from voiceagent.llm.servers.recognition import RecognisedServer, recognise
 from voiceagent.settings.agent import AgentConfig
+
+if TYPE_CHECKING:
+    from voiceagent.llm.servers.abilities import Abilities
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ class LlmServer:
 async def find_llm_server(agent: AgentConfig, url: str, model: str) -> tuple[AgentConfig, LlmServer]:
     """Recognise the server at an address, or the servers at several with commas between them, and try the first one out. Returns
     the agent with them in place of its language model. Raises EngineError, ConfigError."""
+    from voiceagent.llm.servers.abilities import try_out  # here, because the openai package takes half a second to import
+
     urls = [one for one in map(str.strip, url.split(",")) if one]
     if not urls:
         raise ConfigError("the language model's address is empty; expected one such as http://127.0.0.1:11434/v1")

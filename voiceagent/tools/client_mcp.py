@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from typing_extensions import override
@@ -17,9 +18,11 @@ from typing_extensions import override
 from voiceagent.addresses import check_address, shown
 from voiceagent.errors import ConfigError, ProtocolError
 from voiceagent.json_types import JsonObject
-from voiceagent.tools.mcp_server import McpServer
 from voiceagent.tools.settings import McpSettings
 from voiceagent.tools.tool import NAME, RunScope, Tool, ToolError, ToolPolicy
+
+if TYPE_CHECKING:
+    from voiceagent.tools.mcp_server import McpServer
 
 log = logging.getLogger(__name__)
 
@@ -117,13 +120,22 @@ def read_entry(raw: JsonObject, allowed: Sequence[str]) -> ClientMcpEntry:
     )
 
 
-def check_allowed(addresses: Sequence[str]) -> None:
-    """Raises ConfigError for an address of `http.client_mcp_servers` that is none."""
+def allow(addresses: Sequence[str]) -> None:
+    """Prepare for the addresses of `http.client_mcp_servers`, before the first call. Raises ConfigError for one that is none."""
     for url in addresses:
         try:
             check_address(url, query=False, secrets_go="clients give their own in `headers`")
         except ValueError as error:
             raise ConfigError(f"http.client_mcp_servers: an address {error}") from error
+    if addresses:
+        _mcp_server()
+
+
+def _mcp_server() -> type[McpServer]:
+    """The class. Its first import takes most of a second, which nobody pays whose clients may name no server."""
+    from voiceagent.tools.mcp_server import McpServer
+
+    return McpServer
 
 
 def _is_allowed(url: str, allowed: Sequence[str]) -> bool:
@@ -195,7 +207,7 @@ class ClientMcpServer:
         """True once somebody connects it."""
         self.dropped = asyncio.Event()
         """Set when the session has it no more."""
-        self._server = McpServer(McpSettings(url=entry.url), Path(), headers=entry.headers)
+        self._server = _mcp_server()(McpSettings(url=entry.url), Path(), headers=entry.headers)
 
     async def open(self) -> str:
         """Connect, and read its tools. Returns why that failed, or an empty text."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from openai.types.chat import ChatCompletion, ChatCompletionChunk
-from openai.types.chat.chat_completion_chunk import ChoiceDelta, ChoiceDeltaToolCall
+from typing import TYPE_CHECKING
 
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.llm.chat.tool_parser import random_call_id
 from voiceagent.llm.endings import told_share
 from voiceagent.llm.engine import TokenCount, ToolSchema
+
+if TYPE_CHECKING:
+    from openai.types.chat import ChatCompletion, ChatCompletionChunk
+    from openai.types.chat.chat_completion_chunk import ChoiceDelta, ChoiceDeltaToolCall
 
 _THOUGHT = re.compile(r"reasoning|think|thought", re.IGNORECASE)
 MAX_TOOL_CALLS = 16
