@@ -211,6 +211,28 @@ async def test_speech_that_goes_on_drops_what_was_decoded_early() -> None:
     assert [type(event) for event in posted] == [ev.SpeechStarted]
 
 
+async def test_speech_that_goes_on_softly_begins_another_pause() -> None:
+    recogniser = QuickRecogniser()
+    posted: asyncio.Queue[ev.Event] = asyncio.Queue()
+    checks = load_guards(GuardSettings()).input
+    async with asyncio.TaskGroup() as group:
+        tasks = CallTasks(group)
+        hearing = Hearing(CallScope("call", CallClock(), tasks, posted.put_nowait), recogniser, TurnSettings(), checks)
+        hearing._begin(SpeechOnset(400.0, 0.0, 400.0, 0.0, np.ones(6400, np.int16)))
+        hearing._recent.append(np.ones(6400, np.int16))
+        hearing._voiced_ms = 400.0
+        transcriber = hearing._transcriber
+        assert transcriber is not None
+        for silence_ms, last_voiced_ms in ((100.0, 400.0), (120.0, 400.0), (200.0, 460.0)):
+            transcriber.feed(np.zeros(320, np.int16), silence_ms)
+            hearing._follow(transcriber, SpeechProgress(400.0, silence_ms, last_voiced_ms))
+        events = [await posted.get() for _ in range(4)]
+        assert [type(event) for event in events] == [ev.SpeechStarted, ev.SpeechPaused, ev.SpeechResumed, ev.SpeechPaused]
+        assert [event.speech_end_ms for event in events if isinstance(event, ev.SpeechPaused)] == [400.0, 460.0]
+        assert posted.empty()
+        tasks.cancel_all()
+
+
 class BrokenRecogniser(HeldRecogniser):
     """Fails on purpose."""
 

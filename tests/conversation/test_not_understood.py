@@ -84,11 +84,11 @@ def test_speech_that_sounds_like_a_turn_and_gives_no_words_is_answered() -> None
     assert [message.content for message in world.state.memory.history] == [AGAIN]
 
 
-def test_the_words_may_be_looked_for_only_after_the_endpoint() -> None:
+def test_the_words_may_be_known_only_after_the_endpoint() -> None:
     world = call()
     world.speech()
     world.pause_id += 1
-    world.feed(ev.SpeechPaused(world.now_ms, world.utterance, world.pause_id, world.now_ms - 100, 1600.0, Prosody(), load=1.0))
+    world.feed(ev.SpeechPaused(world.now_ms, world.utterance, world.pause_id, world.now_ms - 100, 1600.0, Prosody()))
     world.feed(ev.TurnJudged(world.now_ms, world.utterance, world.pause_id, "ear", 0.9))
     world.endpoint()
     world.final("")

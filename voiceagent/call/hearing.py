@@ -124,6 +124,9 @@ class Hearing:
         self._decoding = False
         self._pause_id = 0
         self._paused = self._eager_due = self._early = False
+        self._paused_from_ms = 0.0
+        """The end of the speech before the pause. Speech may go on so softly that no short silence is behind it. Then another
+        pause begins, with its words."""
         self._endpointing: act.SetEndpointing | None = None
         self._last_voiced_ms = -1.0
         self._uplink_ms = 0.0
@@ -197,10 +200,10 @@ class Hearing:
 
     def _follow(self, utterance: UtteranceTranscriber, progress: SpeechProgress) -> None:
         """Check whether the utterance goes on, pauses, or ends."""
+        if self._paused and (progress.silence_ms < PAUSE_MS or progress.last_voiced_ms > self._paused_from_ms):
+            self._paused, self._endpointing, self._wordless = False, None, False
+            self._post(ev.SpeechResumed(self._clock.now_ms(), self._utterance_id))
         if progress.silence_ms < PAUSE_MS:
-            if self._paused:
-                self._paused, self._endpointing, self._wordless = False, None, False
-                self._post(ev.SpeechResumed(self._clock.now_ms(), self._utterance_id))
             if progress.silence_ms >= EARLY_MS:
                 self._decode_early(utterance)
             else:
@@ -249,6 +252,7 @@ class Hearing:
 
     def _pause(self, progress: SpeechProgress) -> None:
         self._paused = self._eager_due = True
+        self._paused_from_ms = progress.last_voiced_ms
         self._pause_id += 1
         silence_samples = int(progress.silence_ms * SAMPLES_PER_MS)
         spoken = np.concatenate([*self._recent][-PROSODY_FRAMES:])[:-silence_samples]

@@ -87,23 +87,19 @@ def tool_predicted(step: Step, event: ev.ToolPredicted) -> None:
 
 
 def speech_paused(step: Step, event: ev.SpeechPaused) -> None:
-    """The utterance fell silent. Until its words are known, only the longest endpointing delay ends it. Busy engines decode the
-    pause only if a reply waits for the words. Otherwise they decode after the endpoint."""
+    """The utterance fell silent. Until its words are known, only the longest endpointing delay ends it. So they are decoded
+    however busy the engines are: a decode that turns out to be wasted costs less than that delay."""
     if event.utterance_id != step.state.utterance.utterance_id:
         return
     silence.speech_heard(step, event.voiced_ms)
     if silence.only_noise(step):
         floor.noise_goes_on(step)
         return
-    decoding = event.load < step.state.rules.speculation.busy_load or step.spoken() is not None
-    pause = Pause(event.pause_id, event.speech_end_ms, event.voiced_ms, event.prosody, event.load, decoding, event.words_chance)
+    pause = Pause(event.pause_id, event.speech_end_ms, event.voiced_ms, event.prosody, event.load, event.words_chance)
     caller_words.begin_pause(step, pause)
-    if decoding:
-        longest_ms = step.state.rules.endpointing.max_delay_ms
-        set_delays(step, EndpointingDelays(longest_ms, longest_ms))
-        step.do(act.Transcribe(event.utterance_id))
-    else:
-        set_delays(step, delays_of(step, pause, step.state.utterance.partial))
+    longest_ms = step.state.rules.endpointing.max_delay_ms
+    set_delays(step, EndpointingDelays(longest_ms, longest_ms))
+    step.do(act.Transcribe(event.utterance_id))
 
 
 def speech_resumed(step: Step, event: ev.SpeechResumed) -> None:
@@ -154,7 +150,7 @@ def endpoint(step: Step, event: ev.Endpoint) -> None:
         _commit(step, event.utterance_id, pause.text, pause.refusal, pause.language, failed=pause.failed)
         _limit_wait(step)
         return
-    if pause is None or not pause.decoding:
+    if pause is None:
         step.do(act.Transcribe(event.utterance_id))
     step.set_timer(FINAL, step.state.rules.limits.final_timeout_ms)
 

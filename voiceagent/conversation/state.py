@@ -68,8 +68,6 @@ class Pause(Struct, frozen=True):
     voiced_ms: float
     prosody: Prosody
     load: float
-    decoding: bool
-    """True if the utterance's words are being decoded, or were decoded."""
     words_chance: float | None = None
     """See `SpeechPaused`."""
     text: str | None = None
