@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -50,6 +51,33 @@ class PostgreSql:
     def stop(self) -> None:
         self._control("stop", "-w", "-t", str(STOPPED_S), "-m", "immediate")
 
+    def kill(self) -> None:
+        """End it with no time for anything."""
+        os.kill(int((self.folder / "data" / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+
+    def promote(self) -> None:
+        """Make a standby the primary."""
+        self._control("promote", "-w", "-t", str(STARTED_S))
+
+    @contextmanager
+    def standby(self) -> Iterator[PostgreSql]:
+        """One that follows this server, which acknowledges nothing any more before the other has it."""
+        folder = _folder("standby-")
+        try:
+            follower = PostgreSql(folder, self.bin, _free_port())
+            copied = ("-d", self.url("postgres"), "-D", str(folder / "data"), "-R", "--no-sync", "--checkpoint=fast")
+            _run([str(self.bin / "pg_basebackup"), *copied])
+            follower.start()
+            try:
+                with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+                    connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+                    connection.execute("SELECT pg_reload_conf()")
+                yield follower
+            finally:
+                follower.stop()
+        finally:
+            shutil.rmtree(folder)
+
     def _control(self, *arguments: str) -> None:
         _run([str(self.bin / "pg_ctl"), "-D", str(self.folder / "data"), *arguments])
 
@@ -57,11 +85,9 @@ class PostgreSql:
 @contextmanager
 def postgresql() -> Iterator[PostgreSql]:
     """Start one. Where it is not installed the test is skipped, visibly; in CI it fails."""
-    found = Path(program("initdb", "postgresql", *sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)))
-    folder = Path(tempfile.mkdtemp(prefix="postgresql-"))
+    found = Path(program("initdb", "postgresql", *sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True))).resolve()
+    folder = _folder("postgresql-")
     try:
-        if os.getuid() == 0:
-            shutil.chown(folder, NOBODY)
         (folder / "password").write_text(PASSWORD)
         secured = ("--auth=scram-sha-256", f"--pwfile={folder / 'password'}", "--no-sync", "--encoding=UTF8", "--locale=C")
         _run([str(found), "-D", str(folder / "data"), "-U", USER, *secured])
@@ -70,9 +96,17 @@ def postgresql() -> Iterator[PostgreSql]:
         try:
             yield server
         finally:
-            server.stop()
+            with suppress(AssertionError):  # a test has killed it
+                server.stop()
     finally:
         shutil.rmtree(folder)
+
+
+def _folder(prefix: str) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    if os.getuid() == 0:
+        shutil.chown(folder, NOBODY)
+    return folder
 
 
 def _free_port() -> int:

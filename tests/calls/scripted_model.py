@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -51,9 +51,15 @@ class ScriptedModel:
 
 @asynccontextmanager
 async def agent_on(
-    folder: Path, answer: Answer, tools: str, settings: str = "", *options: str, exit_code: int = 0
+    folder: Path,
+    answer: Answer,
+    tools: str,
+    settings: str = "",
+    *options: str,
+    environment: Mapping[str, str] | None = None,
+    exit_code: int = 0,
 ) -> AsyncIterator[ServerProcess]:
-    """A server, started with these options, whose agent has these `tools` (Python) and answers by the script."""
+    """A server, started with these options and variables, whose agent has these `tools` (Python) and answers by the script."""
     model = ScriptedModel(answer)
     app = web.Application()
     app.router.add_get("/v1/models", model.models)
@@ -61,8 +67,7 @@ async def agent_on(
     async with on_loopback(app) as url:
         (folder / "own_tools.py").write_text(tools)
         (folder / "agent.yaml").write_text(f"tools: [own_tools.py]\nllm: {{base_url: '{url}/v1', model: m}}\n{settings}")
-        starting = running_server(
-            folder, "--config", str(folder / "agent.yaml"), "--event-logs", "9", *options, exit_code=exit_code
-        )
+        options = ("--config", str(folder / "agent.yaml"), "--event-logs", "9", *options)
+        starting = running_server(folder, *options, environment=environment, exit_code=exit_code)
         with ExitStack() as stack:  # in a thread, because the model answers from this loop while the server starts
             yield await asyncio.to_thread(stack.enter_context, starting)

@@ -22,8 +22,10 @@ PIECE = RATE_HZ // 10
 class SocketCaller:
     """One call. `async with SocketCaller(url) as caller:` connects and hangs up."""
 
-    def __init__(self, url: str, key: str = "any", *, extras: bool = True) -> None:
+    def __init__(self, url: str, key: str = "any", *, extras: bool = True, patient: bool = False) -> None:
+        """`patient`: a server that says that it is busy for a moment (503) is asked again when it says, for a minute at most."""
         self.url = url
+        self._patient = patient
         self.events: list[dict[str, Any]] = []
         """All events but audio, over all connections."""
         self.token = ""
@@ -66,8 +68,18 @@ class SocketCaller:
         self.closed = None, ""
         headers = {"Authorization": f"Bearer {token or self._key}"}
         address = f"{self.url.replace('http', 'ws', 1)}/v1/realtime?{self._query}after={after}"
-        self._socket = await self._http.ws_connect(address, headers=headers, max_msg_size=0)
+        async with asyncio.timeout(60):
+            self._socket = await self._connected(address, headers)
         self._reading = asyncio.create_task(self._read(self._socket))
+
+    async def _connected(self, address: str, headers: dict[str, str]) -> aiohttp.ClientWebSocketResponse:
+        while True:
+            try:
+                return await self._http.ws_connect(address, headers=headers, max_msg_size=0)
+            except aiohttp.WSServerHandshakeError as refused:
+                if not self._patient or refused.status != 503 or refused.headers is None:
+                    raise
+                await asyncio.sleep(float(refused.headers["Retry-After"]))
 
     async def resume(self) -> None:
         """Take the call up again, and wait for the next token."""

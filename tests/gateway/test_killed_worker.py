@@ -10,8 +10,6 @@ import time
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-import aiohttp
-
 from tests.calls.socket_caller import SocketCaller
 from tests.calls.test_killed import agent, check_story
 from tests.calls.test_restart import STORY, ask_by_webrtc, is_rest, words_heard
@@ -23,16 +21,9 @@ from voiceagent.server.calls.call_ids import worker_of
 
 
 async def taken_up(caller: SocketCaller) -> None:
-    """Take the call up again, and ask again as long as the server says that it cannot be yet."""
+    """Take the call up again once its connection is lost."""
     await caller.until(lambda: caller.closed[0] is not None)
-    async with asyncio.timeout(30):
-        while True:
-            try:
-                return await caller.resume()
-            except aiohttp.WSServerHandshakeError as refused:
-                if refused.status != 503 or refused.headers is None:
-                    raise
-                await asyncio.sleep(float(refused.headers["Retry-After"]))
+    await caller.resume()
 
 
 async def heard(caller: SocketCaller, story: str) -> None:
@@ -50,7 +41,7 @@ async def test_the_calls_of_a_killed_worker_go_on_at_another(tmp_path: Path) -> 
         starting = running_server(tmp_path, "--config", str(file), "--workers", "2")
         server = await asyncio.to_thread(starting.__enter__)
         stack.push_async_callback(asyncio.to_thread, starting.__exit__, None, None, None)  # the model answers meanwhile
-        sockets = [await stack.enter_async_context(SocketCaller(server.url)) for _ in range(4)]
+        sockets = [await stack.enter_async_context(SocketCaller(server.url, patient=True)) for _ in range(4)]
         browsers = [await stack.enter_async_context(Caller(server.url)) for _ in range(2)]
         dialogues = [await stack.enter_async_context(Dialogue(caller)) for caller in browsers]
         for caller in sockets:

@@ -9,7 +9,7 @@ import os
 import re
 import signal
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -105,22 +105,9 @@ async def places_taken(server: ServerProcess, number: int) -> None:
     await until(server, "/metrics", holds)
 
 
-@asynccontextmanager
-async def call(server: ServerProcess, key: str) -> AsyncIterator[SocketCaller]:
-    """A call. A server that is busy for a moment (503) says so, and is asked again."""
-    caller = SocketCaller(server.url, key)
-    async with asyncio.timeout(60), AsyncExitStack() as stack:
-        while True:
-            try:
-                await stack.enter_async_context(caller)
-                break
-            except aiohttp.WSServerHandshakeError as refused:
-                if refused.status != 503 or refused.headers is None:
-                    raise AssertionError(f"{refused.status}; {server.said()[-20:]}") from refused
-                await asyncio.sleep(float(refused.headers["Retry-After"]))
-        rest = stack.pop_all()
-    async with rest:
-        yield caller
+def call(server: ServerProcess, key: str) -> SocketCaller:
+    """A call, once the server is not busy."""
+    return SocketCaller(server.url, key, patient=True)
 
 
 @asynccontextmanager

@@ -217,7 +217,16 @@ def test_a_wrong_password_is_one_line_without_it(server: PostgreSql, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "url", ["mysql://h/db", "calls.sqlite3", "postgresql://h:0/x", "postgres//x", "x://user:secret-word@h/d"]
+    "url",
+    [
+        "mysql://h/db",
+        "calls.sqlite3",
+        "postgresql://h:0/x",
+        "postgresql://h,i:0/x",
+        "postgresql://h:1,i:x/x",
+        "postgres//x",
+        "x://user:secret-word@h/d",
+    ],
 )
 def test_an_address_of_another_kind_is_one_line(tmp_path: Path, url: str) -> None:
     with pytest.raises(ConfigError, match="expected postgresql://") as error:
@@ -227,4 +236,6 @@ def test_an_address_of_another_kind_is_one_line(tmp_path: Path, url: str) -> Non
 
 def test_an_address_is_shown_without_its_password(tmp_path: Path) -> None:
     assert str(chosen_store("postgresql://voice:secret@db/calls?sslmode=require", tmp_path)) == "postgresql://db/calls"
+    two = chosen_store("postgresql://voice:secret@one:5432,two:5433/calls", tmp_path)
+    assert str(two) == "postgresql://one:5432,two:5433/calls"
     assert chosen_store("", tmp_path) == local_store(tmp_path)

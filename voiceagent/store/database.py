@@ -51,17 +51,26 @@ def chosen_store(url: str, data_dir: Path) -> StoreAddress:
     """The database at the URL, or else the file inside the data folder. Raises ConfigError."""
     if not url:
         return local_store(data_dir)
-    try:
-        parts = urlsplit(url)
-        fits = parts.scheme in SCHEMES and parts.port != 0
-    except ValueError:
-        fits = False
-    if not fits:
+    if not _is_postgresql(url):
         what = "a value with an @ in it" if "@" in url else repr(shown(url)[:80])
         raise ConfigError(
             f"${VARIABLE} is {what}, expected postgresql://USER:PASSWORD@HOST/DATABASE, or nothing for a file in $VOICEAGENT_DATA"
         )
     return StoreAddress(data_dir / FILE_NAME, url)
+
+
+def _is_postgresql(url: str) -> bool:
+    """True for the URL of a database, on one host or on several with commas between them (libpq's connection URIs)."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in SCHEMES and all(urlsplit(f"//{host}").port != 0 for host in _hosts(url))
+    except ValueError:
+        return False
+
+
+def _hosts(url: str) -> list[str]:
+    """Each with its port, if it has one."""
+    return urlsplit(url).netloc.rpartition("@")[2].split(",")
 
 
 Value: TypeAlias = str | int | float | None
@@ -242,6 +251,11 @@ def load_driver(address: StoreAddress) -> ModuleType:
     return psycopg
 
 
+def _which_host(url: str) -> dict[str, str]:
+    """An option for a URL of several hosts that does not name it: the one that takes writes is meant, a primary."""
+    return {"target_session_attrs": "read-write"} if len(_hosts(url)) > 1 and "target_session_attrs" not in url else {}
+
+
 class PostgreSqlDatabase:
     """A connection. Implements `Database`."""
 
@@ -260,6 +274,7 @@ class PostgreSqlDatabase:
                 connect_timeout=round(CONNECT_TIMEOUT_S),
                 application_name="voiceagent",
                 tcp_user_timeout=LOST_MS,
+                **_which_host(address.url),
                 options=f"-c statement_timeout={round(STATEMENT_TIMEOUT_S * 1000)}",
             )
         except driver.Error as error:
@@ -315,7 +330,8 @@ class PostgreSqlDatabase:
             why = f"{reason}; give the user the right to make and change tables there"
         else:
             why = f"{reason}; see the database's own log"
-        passing = self._driver.errors.AdminShutdown | self._driver.errors.DeadlockDetected
+        errors = self._driver.errors
+        passing = errors.AdminShutdown | errors.DeadlockDetected | errors.ReadOnlySqlTransaction  # not the primary any more
         is_lost = connects or self._connection.closed or isinstance(error, passing)
         is_refused = isinstance(error, self._driver.IntegrityError | self._driver.DataError)
         return StoreError(f"{self._address}: {why}", why=why, is_lost=is_lost, is_refused=is_refused)
