@@ -62,7 +62,7 @@ def running_server(
         try:
             assert process.stdout is not None
             for line in process.stdout:
-                found = re.search(r"answers at (http://\S+)", line)
+                found = re.search(r"answers at (https?://\S+)", line)
                 if found:
                     break
             else:

@@ -57,10 +57,10 @@ class Servers:
     def __init__(self, agent: Path, store: dict[str, str], stack: ExitStack) -> None:
         self._agent, self._store, self._stack = agent, store, stack
 
-    async def start(self, name: str, *, port: int = 0, exit_code: int = 0) -> ServerProcess:
+    async def start(self, name: str, *more: str, port: int = 0, exit_code: int = 0) -> ServerProcess:
         folder = self._agent.parent / name
         folder.mkdir()
-        options = ("--config", str(self._agent), *(("--port", str(port)) if port else ()))
+        options = ("--config", str(self._agent), *(("--port", str(port)) if port else ()), *more)
         starting = running_server(folder, *options, environment=self._store, exit_code=exit_code)
         return await asyncio.to_thread(self._stack.enter_context, starting)
 
