@@ -144,11 +144,12 @@ class SipCall:
         return await self._transfers.refer(leg, uri)
 
     async def decline(self, code: int) -> None:
-        """Refuse the call that rings, as soon as Janus can."""
+        """Refuse the call that rings, as soon as Janus can, unless its caller has given up."""
         try:
             async with self._refusing:
                 await self._answerable()
-                await self._send(janus.decline(code))
+                if not self._is_over:
+                    await self._send(janus.decline(code))
         except GatewayError as error:
             log.warning("%s", error)
 
