@@ -68,8 +68,9 @@ async def test_a_request_is_spoken_through_asterisk_and_an_interruption_is_flush
         asked = asyncio.get_running_loop().time()
         await say(LONG)
         await peer.wait(lambda: len(peer.heard_pcm(asked)) > 0.9 * peer.rate_hz)
+        interruption, rate_hz = await said(INTERRUPTION)
         interrupted = asyncio.get_running_loop().time()
-        await say(INTERRUPTION)
+        peer.say(resample(interruption, rate_hz, peer.rate_hz))
         await peer.wait(lambda: bool(peer.flushes))
         audible = [at for at, pcm in peer.heard if at < peer.flushes[0] + 0.3 and dbfs(pcm) > -45]
         await peer.wait(lambda: peer.heard[-1][0] > peer.spoken_until and peer.is_quiet(1.0))
