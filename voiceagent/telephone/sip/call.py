@@ -122,11 +122,11 @@ class SipCall:
         """Call somebody, and wait until they take the call. Raises CallRefused, MediaError, GatewayError."""
         facts = CallFacts(self._settings.account, uri, outbound=True)
         leg, offer = await SipLeg.offer(facts, self._released, self._options)
-        self._attach(leg)
-        self._outcome = asyncio.get_running_loop().create_future()
-        self._is_over = False  # a caller who was refused in favour of this call may have ended meanwhile
         try:
-            async with self._refusing:
+            async with self._refusing:  # what Janus tells of the caller who is refused in favour of this call is not its outcome
+                self._attach(leg)
+                self._outcome = asyncio.get_running_loop().create_future()
+                self._is_over = False
                 await self._send(janus.call(uri, offer))
             async with asyncio.timeout(ring_timeout_s):
                 await self._outcome
