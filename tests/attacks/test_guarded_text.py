@@ -3,15 +3,12 @@ loop."""
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.attacks.figures import hold, within
-from tests.attacks.loop_time import LIMIT_MS, loop_time
+from tests.attacks.loop_time import LIMIT_MS, held_ms
 from voiceagent.guard.checks import Checks, admit
 from voiceagent.guard.numbers import PhoneNumbers, candidates
 from voiceagent.guard.settings import GuardRules
@@ -42,12 +39,8 @@ ALL = GuardRules(secrets=True, cards=True, phones=True, phrases=("never say",), 
 async def test_no_typed_message_holds_the_loop_in_the_guard(text: str) -> None:
     checks = Checks(ALL, "No.", ".")
     longest = (DEAR[text] * MAX_TEXT_CHARACTERS)[:MAX_TEXT_CHARACTERS]
-    found = []
-    for _ in range(3):
-        with loop_time() as time:
-            await asyncio.create_task(admit(checks, longest))
-        found.append(time.longest_ms)
-    hold(within("4,000 typed characters in the guard: event loop held", min(found), LIMIT_MS, "ms"))
+    held = await held_ms(admit, checks, longest)
+    hold(within("4,000 typed characters in the guard: event loop held", held, LIMIT_MS, "ms"))
 
 
 @pytest.mark.parametrize("text", DEAR)
@@ -104,9 +97,8 @@ def test_a_plus_that_is_said_is_a_word(text: str, is_hit: bool) -> None:
     assert PhoneNumbers("US").find(text, last=True).blocked == is_hit
 
 
-async def test_the_agents_own_digits_do_not_hold_the_loop(capsys: Any) -> None:
+async def test_the_agents_own_digits_do_not_hold_the_loop() -> None:
     checks = Checks(ALL, "No.", ".")
     for text in DEAR.values():
-        with loop_time() as time:
-            await asyncio.create_task(checks.output((text * 400)[:400], (text * 2000)[:2000], last=False))
-        assert time.longest_ms <= LIMIT_MS
+        held = await held_ms(checks.output, (text * 400)[:400], (text * 2000)[:2000], last=False)
+        hold(within("the agent's own text in the guard: event loop held", held, LIMIT_MS, "ms"))

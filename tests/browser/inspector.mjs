@@ -4,20 +4,24 @@ import { Looks } from './looks.mjs';
 
 export default async function inspector(browser, url, folder) {
   const looks = new Looks(browser, folder, { isShared: true });
-  const tokens = [];
+  const tokens = [], taken = [];
   const page = await browser.open(url, { microphone: false, permissions: ['clipboard-read', 'clipboard-write'], axe: true });
   const look = (name) => looks.at(page, `inspector-${name}`);
   const tab = (name) => page.click(`#tab-${name}`);
   const rows = () => page.$$eval('.inspected li code', (found) => found.map((code) => code.textContent));
 
   await page.exposeFunction('token', (token) => tokens.push(token));
+  await page.exposeFunction('taken', (tool) => taken.push(tool));
   await page.evaluate(async () => {
     const { VoiceAgent } = await import('./lib/voiceagent.js');
     const { _receive } = VoiceAgent.prototype;
     VoiceAgent.prototype._receive = function receive(text, from) {
       const event = JSON.parse(text);
       if (event.type === 'voiceagent.resume') globalThis.token(event.token);
-      return _receive.call(this, text, from);
+      const since = performance.now();
+      const received = _receive.call(this, text, from);
+      if (event.type === 'voiceagent.tool') globalThis.taken({ status: event.status, since, until: performance.now() });
+      return received;
     };
   });
   await page.click('#inspect');
@@ -92,6 +96,6 @@ export default async function inspector(browser, url, folder) {
   });
   await hangUp(page);
   return {
-    both, sent, filtered, opened, copied, all, tools, prompt, again, refused, notShown, bound, tokens, violations: looks.violations,
+    both, sent, filtered, opened, copied, all, tools, prompt, again, refused, notShown, bound, tokens, taken, violations: looks.violations,
   };
 }
