@@ -7,22 +7,27 @@ import asyncio
 import pytest
 
 from voiceagent.server.calls.admission import CARRIED_ANYWAY, MAX_YOUNG, Admission
-from voiceagent.server.calls.pressure import BUSY_LIMIT, LAG_LIMIT_MS, WINDOW_BEATS, Beat, Pressure
+from voiceagent.server.calls.pressure import BUSY_LIMIT, COST_BEATS, LAG_LIMIT_MS, WINDOW_BEATS, Beat, CallsUp, Pressure
 from voiceagent.server.http.problems import Problem
 from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.settings.agent import AdmissionSettings
 
 
-def after(beat: Beat, beats: int = WINDOW_BEATS) -> Pressure:
+def after(beat: Beat, beats: int = WINDOW_BEATS, up: CallsUp = CallsUp()) -> Pressure:  # noqa: B008 - it never changes
     pressure = Pressure()
+    go_on(pressure, beat, beats, up)
+    return pressure
+
+
+def go_on(pressure: Pressure, beat: Beat, beats: int, up: CallsUp) -> None:
+    pressure.calls_up = lambda: up
     for _ in range(beats):
         pressure.add(beat)
-    return pressure
 
 
 def test_a_loop_that_waits_is_under_no_pressure() -> None:
     assert after(Beat(0.0)).level == 0.0
-    assert after(Beat(0.0)).carries(1000, 1)
+    assert after(Beat(0.0), up=CallsUp(8, 8)).carries(1000)
 
 
 @pytest.mark.parametrize(
@@ -38,9 +43,31 @@ def test_one_stall_is_no_pressure() -> None:
 
 
 def test_what_the_calls_cost_says_how_many_fit() -> None:
-    pressure = after(Beat(0.0, busy=BUSY_LIMIT / 2))
-    assert pressure.carries(15, 8)
-    assert not pressure.carries(17, 8)
+    pressure = after(Beat(0.0, busy=BUSY_LIMIT / 2), up=CallsUp(8, 8))
+    assert pressure.carries(15)
+    assert not pressure.carries(17)
+
+
+def test_calls_that_give_way_to_others_do_not_raise_what_a_call_costs() -> None:
+    pressure = after(Beat(0.0, busy=BUSY_LIMIT / 2), up=CallsUp(8, 8))
+    for connected, settled in ((5, 5), (2, 0), (6, 0), (8, 3), (8, 5)):
+        go_on(pressure, Beat(0.0, busy=BUSY_LIMIT * 0.7), 6, CallsUp(connected, settled))
+        assert pressure.carries(8)
+    assert not pressure.carries(17)
+
+
+@pytest.mark.parametrize("up", [CallsUp(3, 3), CallsUp(16, 8), CallsUp(8, 0)], ids=["too few", "half are young", "all are young"])
+def test_while_no_cost_is_known_the_level_counts(up: CallsUp) -> None:
+    assert after(Beat(0.0, busy=BUSY_LIMIT * 0.9), up=up).carries(100)
+    assert not after(Beat(0.0, busy=BUSY_LIMIT * 1.1), up=up).carries(1)
+
+
+def test_what_a_call_once_cost_is_forgotten() -> None:
+    pressure = after(Beat(0.0, busy=BUSY_LIMIT), up=CallsUp(8, 8))
+    go_on(pressure, Beat(0.0), COST_BEATS - 1, CallsUp(2, 2))
+    assert not pressure.carries(9)
+    go_on(pressure, Beat(0.0), 1, CallsUp(2, 2))
+    assert pressure.carries(9)
 
 
 async def test_a_late_loop_refuses_calls_but_the_first_few() -> None:

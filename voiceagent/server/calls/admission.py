@@ -101,18 +101,15 @@ class Admission:
     async def admit(
         self,
         is_there: Callable[[], bool] = lambda: True,
-        connected: Callable[[], int] = lambda: 0,
-        settled: Callable[[], int] = lambda: 0,
         *,
         is_written: bool = False,
     ) -> None:
         """Take a place, or wait for one if callers may; give it back with `release`. A waiting caller is passed over when
-        `is_there` says that it has gone. `connected` says how many calls are connected, and `settled` how many have been for
-        `YOUNG_S`: the event loop's work is theirs. `is_written`: no audio is to come, so the cost is known. Raises Problem (503)
-        when there is no place."""
+        `is_there` says that it has gone. `is_written`: no audio is to come, so the cost is known. Raises Problem (503) when there
+        is no place."""
         if self._closed:
             raise _stopping()
-        await self._wait_for_young(connected, settled, is_written=is_written)
+        await self._wait_for_young(is_written=is_written)
         if self._closed:
             raise _stopping()
         if self._ask_capacity is not None and not self._asking:
@@ -157,7 +154,7 @@ class Admission:
         self._queue.clear()
         await self._asking.close()
 
-    async def _wait_for_young(self, connected: Callable[[], int], settled: Callable[[], int], *, is_written: bool) -> None:
+    async def _wait_for_young(self, *, is_written: bool) -> None:
         """Return when the cost of the earlier calls is known. Raises Problem (503) when that takes too long, or when the event
         loop carries no more."""
         until_s = asyncio.get_running_loop().time() + YOUNG_WAIT_S
@@ -165,8 +162,8 @@ class Admission:
             now_s = asyncio.get_running_loop().time()
             while self._young and self._young[0] <= now_s - YOUNG_S:
                 self._young.popleft()
-            calls = min(self._admitted, connected() + len(self._young)) + 1
-            if self._admitted >= CARRIED_ANYWAY and (self._sheds() or not self.pressure.carries(calls, settled())):
+            calls = min(self._admitted, self.pressure.calls_up().connected + len(self._young)) + 1
+            if self._admitted >= CARRIED_ANYWAY and (self._sheds() or not self.pressure.carries(calls)):
                 raise self._busy()
             if is_written or len(self._young) < max(MAX_YOUNG, self._admitted // 2) or self._admitted >= self._limit:
                 return

@@ -26,6 +26,7 @@ from voiceagent.server.access.client_secrets import IssuedSecret
 from voiceagent.server.calls.admission import RETRY_AFTER_S, YOUNG_S, Admission
 from voiceagent.server.calls.call_ids import call_of_token, new_call_id, new_resume_token
 from voiceagent.server.calls.journal import JournalledCall, ServerJournal
+from voiceagent.server.calls.pressure import CallsUp
 from voiceagent.server.calls.quotas import NOBODY, CallPlace, Client, ClientQuotas
 from voiceagent.server.calls.waiting_calls import ENCODER, NotYetError, WaitingCall, WaitingCalls
 from voiceagent.server.http.problems import Problem
@@ -230,6 +231,7 @@ class Calls:
         self._quotas = quotas
         self._answer = answer
         self._up: dict[str, _Up] = {}
+        admission.pressure.calls_up = self._calls_up
         self._tasks = TaskOwner()
 
     def __len__(self) -> int:
@@ -266,7 +268,7 @@ class Calls:
             await self._make_room(client)
             place = await self._quotas.begin(client)
             try:
-                await self._admission.admit(is_there, self._connected, self._settled, is_written=is_written)
+                await self._admission.admit(is_there, is_written=is_written)
             except BaseException:
                 place.release()
                 raise
@@ -474,13 +476,10 @@ class Calls:
         self.metrics.slow_readers.add(transport)
         log.warning("call %s: its events over %s are not read in time, so the connection is closed", call_id, transport)
 
-    def _connected(self) -> int:
-        """The number of connected calls. A half-open call costs nothing."""
-        return sum(up.place.is_connected for up in self._up.values())
-
-    def _settled(self) -> int:
-        """The number of calls that have lasted long enough to show their cost."""
-        return sum(up.place.is_older_than(YOUNG_S) for up in self._up.values())
+    def _calls_up(self) -> CallsUp:
+        places = [up.place for up in self._up.values()]
+        settled = sum(place.is_older_than(YOUNG_S) for place in places)
+        return CallsUp(connected=sum(place.is_connected for place in places), settled=settled)
 
     def hang_up(self, call_id: str, client: Client = NOBODY) -> None:
         """End a call of this client. Raises Problem (404) when the client has no such call."""

@@ -4,6 +4,7 @@ audio of all calls. Under pressure first nothing speculative is begun, then no m
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 WINDOW_BEATS = 30
@@ -13,6 +14,11 @@ LAG_LIMIT_MS = 25.0
 LATE_LIMIT = 0.1
 """The share of timers that may be a whole frame late."""
 MIN_SETTLED = 4
+SETTLED_SHARE = 0.75
+"""A beat shows what a call costs if at least `MIN_SETTLED` calls are settled, and this share of those that are connected. The
+cost of young calls has not shown yet, and calls that begin and end together cost more than those that go on."""
+COST_BEATS = 600
+"""A beat shows it for one minute."""
 MIN_TIMERS = 500
 """If the window has fewer timers, this many are assumed: one stall of a server with one call is no trend."""
 BUSY_LIMIT = 0.7
@@ -32,19 +38,40 @@ class Beat:
     """The share of the time at work, 0 to 1."""
 
 
+@dataclass(frozen=True, slots=True)
+class CallsUp:
+    """The calls that the event loop carries."""
+
+    connected: int = 0
+    """A half-open call costs nothing."""
+    settled: int = 0
+    """Those that have lasted long enough to show their cost."""
+
+
 class Pressure:
     """The pressure on the event loop. At a level of 1, the server is full whatever its number of calls. From
     `SpeculationRules.busy_load` on, nothing speculative is begun."""
 
     def __init__(self) -> None:
+        self.calls_up: Callable[[], CallsUp] = CallsUp
+        """Set by whoever keeps the calls."""
         self.level = 0.0
         """The worst of lag, late timers and work, each as a share of its limit."""
         self.busy = 0.0
         """The share of the window that the loop was at work."""
         self._beats: deque[Beat] = deque([Beat(0.0)] * WINDOW_BEATS, maxlen=WINDOW_BEATS)
+        self._number = 0
+        self._costs: deque[tuple[int, float, int]] = deque(maxlen=WINDOW_BEATS)
+        """Of the last beats that show what a call costs: the number, the share at work and the connected calls."""
 
     def add(self, beat: Beat) -> None:
         """A tenth of a second has passed."""
+        self._number += 1
+        up = self.calls_up()
+        if up.settled >= max(MIN_SETTLED, SETTLED_SHARE * up.connected):
+            self._costs.append((self._number, beat.busy, up.connected))
+        while self._costs and self._costs[0][0] <= self._number - COST_BEATS:
+            self._costs.popleft()
         self._beats.append(beat)
         beats = self._beats
         lags_ms = sorted(beat.lag_ms for beat in beats)
@@ -52,12 +79,18 @@ class Pressure:
         self.busy = sum(beat.busy for beat in beats) / len(beats)
         self.level = max(lags_ms[len(lags_ms) * 9 // 10] / LAG_LIMIT_MS, late / LATE_LIMIT, self.busy / BUSY_LIMIT)
 
-    def carries(self, calls: int, settled: int) -> bool:
-        """True if `calls` fit, on the assumption that the window's work is that of the `settled` ones. With few settled calls it
-        is not, because calls that begin and end cost more than those that go on; then only the level counts."""
-        return self.level < 1.0 and (settled < MIN_SETTLED or self.busy * calls <= BUSY_LIMIT * settled)
+    def carries(self, calls: int) -> bool:
+        """True if `calls` fit, each at the cost of one that goes on. While that cost is not known, only the level counts."""
+        return self.level < 1.0 and calls * (self._cost() or 0.0) <= BUSY_LIMIT
 
     def why(self) -> str:
         """The window in words, for the log."""
         lag_ms = max(beat.lag_ms for beat in self._beats)
-        return f"the event loop was at work for {self.busy:.0%} of the last 3 s, and at worst {lag_ms:.0f} ms late"
+        cost = self._cost()
+        each = "" if cost is None else f"; a call keeps it at work for {cost:.1%}"
+        return f"the event loop was at work for {self.busy:.0%} of the last 3 s, and at worst {lag_ms:.0f} ms late{each}"
+
+    def _cost(self) -> float | None:
+        """The share of the loop's time that a call takes; None: not known."""
+        calls = sum(calls for _, _, calls in self._costs)
+        return sum(busy for _, busy, _ in self._costs) / calls if calls else None
