@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from voiceagent.store.database import local_store
+from voiceagent.store.call_events import TranscriptEntry, transcript
+from voiceagent.store.database import Database, local_store
 from voiceagent.store.event_log import Head, Recorded, read_log
-from voiceagent.store.records import CallFilter, CallRecord, find_calls
+from voiceagent.store.records import CallFilter, CallRecord, all_events, find_calls
 from voiceagent.store.schema import reading
 
 PATIENCE_S = 20.0
@@ -33,3 +35,10 @@ def _latest(data: Path, call_id: str) -> CallRecord:
     with reading(local_store(data)) as database:
         (latest,) = find_calls(database, CallFilter(last=1, begins=call_id))
     return latest
+
+
+def whole_transcript(database: Database, call_id: str) -> list[TranscriptEntry]:
+    """Of a call, and before it of those that other servers had left, and which went on in it."""
+    lines = list(all_events(database, call_id))
+    before = [event["call"] for event in map(json.loads, lines) if event["type"] == "call.went_on"]
+    return [entry for earlier in before for entry in whole_transcript(database, earlier)] + transcript(lines)

@@ -19,11 +19,14 @@ from tests.calls.socket_caller import SocketCaller
 from tests.calls.test_cuts import check_events
 from tests.calls.test_restart import STORY, TOOLS, UNKNOWN, ask_by_webrtc, is_rest, words_heard
 from tests.fakes import Said
+from tests.kept_calls import whole_transcript
 from tests.loopback import on_loopback
 from tests.postgresql import postgresql
 from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
+from voiceagent.store.database import local_store
+from voiceagent.store.schema import reading
 from voiceagent.turn_taking.languages import language
 
 SETTINGS = "turn: {resume_after_restart: always}\nphrases: {greeting: Good morning., fillers: []}\n"
@@ -83,13 +86,17 @@ async def kill(server: ServerProcess) -> float:
 async def test_calls_go_on_at_another_server_of_the_machine(tmp_path: Path, said: Said) -> None:
     store = {"VOICEAGENT_DATA": str(tmp_path / "shared")}
     async with agent(tmp_path) as file, servers(file, store) as started, AsyncExitStack() as stack:
-        first, second = await asyncio.gather(started.start("first", exit_code=KILLED), started.start("second"))
+        starting = started.start("first", "--event-logs", "9", exit_code=KILLED), started.start("second", "--event-logs", "9")
+        first, second = await asyncio.gather(*starting)
         calls = await Calls.begun(first, stack)
         await calls.talk(said)
         killed_s = await kill(first)
         calls.by_webrtc.url = second.url
         await calls.go_on(second, killed_s)
+        ids = [str(caller.named("session.created")[-1]["session"]["voiceagent"]["call_id"]) for caller in calls.over_sockets]
+        ids.append(calls.by_webrtc.call_id)
     assert (tmp_path / "booked").read_text() == "table\n"
+    check_history(tmp_path / "shared", *ids)
 
 
 async def test_calls_go_on_after_a_kill_and_after_an_upgrade_on_one_postgresql(
@@ -174,6 +181,20 @@ class Calls:
         check_events(self.story.events)
 
 
+def check_history(data: Path, story: str, booking: str, speaking: str, by_webrtc: str) -> None:
+    """Nothing is missing in what was kept of each call, over both servers."""
+    with reading(local_store(data)) as database:
+        said = {
+            call_id: [entry for entry in whole_transcript(database, call_id) if entry.who != "call"]
+            for call_id in (story, booking, speaking, by_webrtc)
+        }
+    for call_id in (story, by_webrtc):
+        greeting, asked, *told = [entry.text for entry in said[call_id]]
+        assert (greeting, asked, " ".join(told)) == ("Good morning.", "Tell me a story.", STORY)
+    assert [(entry.text, entry.output) for entry in said[booking] if entry.who == "tool"] == [("book", None)]
+    assert "Good morning." in [entry.text for entry in said[speaking]]
+
+
 async def taken_up(caller: SocketCaller, server: ServerProcess, killed_s: float) -> float:
     """Take the call up at another server. Returns how long after the kill it went on, in seconds."""
     await caller.until(lambda: caller.closed[0] is not None)
@@ -193,7 +214,7 @@ async def check_story(caller: SocketCaller) -> None:
     await caller.until(lambda: " ".join(caller.heard().values()) == f"Good morning. {STORY}")
     await caller.until(lambda: len(caller.named("response.done")) == 3)
     ended = [event["response"]["status"] for event in caller.named("response.done")]
-    assert ended == ["completed", "cancelled", "completed"]
+    assert ended == ["completed", "cancelled", "completed"], [event for event in caller.events if "delta" not in event["type"]]
 
 
 async def check_booking(caller: SocketCaller) -> None:

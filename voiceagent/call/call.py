@@ -7,7 +7,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -213,7 +213,10 @@ class Call:
 
     def keep_journal(self, journal: Journal) -> None:
         """Tell this journal what the call would leave, from now on. Call it before `run`."""
-        self._journal = JournalNotes(journal, lambda: copied(self.state, self._session, self._left_settings, self.now_ms()))
+        self._journal = JournalNotes(journal, self._copied)
+
+    def _copied(self) -> Callable[[], LeftCall | None]:
+        return copied(self.call_id, self.state, self._session, self._left_settings, self.now_ms())
 
     @property
     def _left_settings(self) -> dict[str, object]:
@@ -235,7 +238,7 @@ class Call:
         if self.state.phase not in LIVE or self.state.silence.ending:
             return None
         self._post(ev.HandedOver(self._clock.now_ms()))
-        return LeftCall(self.state, self._session.left(), self._left_settings)
+        return LeftCall(self.state, self._session.left(), self._left_settings, self.call_id)
 
     @property
     def _is_being_made(self) -> bool:
@@ -343,6 +346,7 @@ class Call:
         timeout_ms = self.state.rules.limits.resume_timeout_ms
         self._learn_words()
         if self._left is not None:
+            self._observers.went_on(self._left.call_id, self._left.last)
             self._session.go_on(self._left.session)
             for event in self._session.resumed(self._resume_after, self._resume_token, timeout_ms):
                 self._leg.send_event(event)

@@ -41,6 +41,17 @@ class LeftCall(Struct, frozen=True):
     session: LeftSession
     settings: dict[str, object]
     """The settings of its session that begin a call: instructions, and tools with the credentials of MCP servers."""
+    call_id: str = ""
+    """Its id where it was left."""
+    said: tuple[act.CallerFinal, ...] = ()
+    """What its sudden end there has made final, and nobody has noted: the caller's words, ..."""
+    replies: tuple[act.ReplyEnded, ...] = ()
+    """... and what was heard of the agent's."""
+
+    @property
+    def last(self) -> tuple[act.AnyAction, ...]:
+        """All that nobody has noted."""
+        return (*self.said, *self.replies)
 
 
 class Journal(Protocol):
@@ -97,12 +108,14 @@ async def effect_may_always_begin() -> bool:
     return True
 
 
-def copied(state: State, session: RealtimeSession, settings: dict[str, object], at_ms: float) -> Callable[[], LeftCall | None]:
+def copied(
+    call_id: str, state: State, session: RealtimeSession, settings: dict[str, object], at_ms: float
+) -> Callable[[], LeftCall | None]:
     """Returns what makes of this call what it leaves at this time."""
-    return partial(_left, state, session.as_if_lost(), settings, at_ms)
+    return partial(_left, call_id, state, session.as_if_lost(), settings, at_ms)
 
 
-def _left(state: State, session: RealtimeSession, settings: dict[str, object], at_ms: float) -> LeftCall | None:
+def _left(call_id: str, state: State, session: RealtimeSession, settings: dict[str, object], at_ms: float) -> LeftCall | None:
     found = left_at(state, at_ms)
     if found is None:
         return None
@@ -110,4 +123,11 @@ def _left(state: State, session: RealtimeSession, settings: dict[str, object], a
     for action in actions:
         if isinstance(action, act.Notice):
             session.on_notice(action, at_ms)
-    return LeftCall(left, session.left(), settings)
+    return LeftCall(
+        left,
+        session.left(),
+        settings,
+        call_id,
+        said=tuple(action for action in actions if isinstance(action, act.CallerFinal)),
+        replies=tuple(action for action in actions if isinstance(action, act.ReplyEnded)),
+    )

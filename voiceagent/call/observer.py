@@ -19,6 +19,10 @@ from voiceagent.llm.sent_prompt import SentPrompt
 class CallObserver:
     """Its methods are called on the event loop's thread and must return at once. Each does nothing unless it is overridden."""
 
+    def went_on(self, call_id: str, last: tuple[Action, ...]) -> None:
+        """The call goes on here that another server has left under this id. `last` is what happened there, and was not noted: it
+        was killed."""
+
     def stepped(self, event: Event, actions: tuple[Action, ...]) -> None:
         """The turn engine handled an event with these actions."""
 
@@ -49,6 +53,11 @@ class Observers(CallObserver):
 
     def __init__(self, each: Sequence[CallObserver]) -> None:
         self.each = each
+
+    def went_on(self, call_id: str, last: tuple[Action, ...]) -> None:
+        """Tell each of them."""
+        for observer in self.each:
+            observer.went_on(call_id, last)
 
     def stepped(self, event: Event, actions: tuple[Action, ...]) -> None:
         """Tell each of them."""

@@ -71,6 +71,10 @@ class CallEvents:
         """The first event of a call."""
         return self._next("call.started", at_ms, facts)
 
+    def went_on(self, call_id: str) -> CallEvent:
+        """The call goes on that another server has left under this id."""
+        return self._next("call.went_on", 0.0, {"call": call_id})
+
     def of_step(self, event: ev.Event, actions: Sequence[act.Action]) -> Iterator[CallEvent]:
         """The events of one step of the turn engine."""
         at_ms = event.at_ms
@@ -80,6 +84,10 @@ class CallEvents:
             yield self._next("state.kept", at_ms, {"state": event.state})
         elif (name := _OF_EVENTS.get(type(event))) is not None:
             yield self._next(name, at_ms, {})
+        yield from self.of_actions(actions, at_ms)
+
+    def of_actions(self, actions: Sequence[act.Action], at_ms: float) -> Iterator[CallEvent]:
+        """The events of what the turn engine has decided at this time."""
         stopped_first = sorted(actions, key=lambda action: not isinstance(action, act.CancelReply))
         for action in stopped_first:
             yield from self._of_action(action, at_ms)
@@ -285,6 +293,8 @@ class _Reading:
             self._replies[given["reply"]] = _Reply(self._add(at_ms, "agent", ""))
             return
         reply = self._replies.get(given["reply"])
+        if reply is None and name == "agent.said":  # it began at a server that was killed
+            reply = self._replies[given["reply"]] = _Reply(self._add(at_ms, "agent", ""))
         if reply is None:
             return
         if name == "agent.speaking":
@@ -331,6 +341,7 @@ def _words(given: JsonObject, name: str) -> str:
 
 
 _SAID = {
+    "call.went_on": "goes on from call {call}, which another server has left",
     "transfer.started": "the caller is transferred to a person",
     "transfer.failed": "nobody has taken the call over",
     "client.changed_instructions": "the client gives new instructions",

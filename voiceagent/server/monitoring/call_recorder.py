@@ -148,6 +148,12 @@ class CallRecorder(CallObserver):
         facts = {"call": record.call_id, "leg": record.leg, "agent": record.agent, "profile": record.profile}
         self._tell([self._events.started(0.0, **facts, started=round(record.started, 3))])
 
+    def went_on(self, call_id: str, last: tuple[Action, ...]) -> None:
+        """Note which call it was, and what of that nobody has noted."""
+        if not self._has_begun:
+            self._begin()
+        self._tell([self._events.went_on(call_id), *self._events.of_actions(last, 0.0)])
+
     def stepped(self, event: Event, actions: tuple[Action, ...]) -> None:
         """Note the step."""
         if not self._has_begun:
