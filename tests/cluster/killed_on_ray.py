@@ -16,6 +16,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from tests.calls.socket_caller import SocketCaller
 from tests.calls.test_killed import agent, check_story
 from tests.calls.test_restart import STORY, ask_by_webrtc, is_rest
@@ -94,8 +96,7 @@ async def cluster_of(config: Path, store: str) -> AsyncIterator[Cluster]:
     """A Ray on loopback, with a cluster's controller on it once a gateway was started."""
     data = config.parent / "data"
     own = {"VOICEAGENT_STORE": store, "VOICEAGENT_DATA": str(data), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-    environment = {**os.environ, **SECRETS, **own, on_ray.LOOPBACK_VARIABLE: "0", "RAY_USAGE_STATS_ENABLED": "0"}
-    os.environ.update({name: environment[name] for name in (*SECRETS, on_ray.LOOPBACK_VARIABLE)})
+    environment = {**os.environ, **own, "RAY_USAGE_STATS_ENABLED": "0"}
     port, http = free_port(), free_port()
     at = (f"--node-ip-address={on_ray.LOOPBACK}", f"--port={port}", f"--num-cpus={WORKERS}", "--include-dashboard=false")
     start = ("ray.scripts.scripts", "start", "--head", "--block", *at, f"--object-store-memory={on_ray.OBJECT_STORE_BYTES}")
@@ -198,7 +199,9 @@ async def kill_a_worker(cluster: Cluster, url: str) -> list[str]:
         return callers.ids()
 
 
-async def test_a_killed_gateway_and_a_killed_worker_cost_no_call_a_word(tmp_path: Path) -> None:
+async def test_a_killed_gateway_and_a_killed_worker_cost_no_call_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (*SECRETS.items(), (on_ray.LOOPBACK_VARIABLE, "0")):
+        monkeypatch.setenv(name, value)  # this process asks Ray, too
     with postgresql() as database:
         store = database.new_store(tmp_path)
         async with agent(tmp_path) as file:

@@ -216,6 +216,7 @@ def local_ray(cpus: float, gpus: float, region: str, data: Path) -> Iterator[Non
     token = use_token()
     ray = ray_module()
     context = ray.init(
+        address="local",  # else Ray takes another one of this machine, if one runs or has left its file
         num_cpus=cpus,
         num_gpus=gpus,
         labels={REGION_LABEL: region} if region else None,
