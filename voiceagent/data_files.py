@@ -10,6 +10,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 FOLDER_MODE = 0o700
@@ -29,9 +30,11 @@ def private_folder(folder: Path) -> None:
 
 def private_file(file: Path) -> None:
     """Make the file, empty, if it is missing. SQLite gives the files beside a database the database's own mode
-    (https://sqlite.org/src, `findCreateFileMode`). Raises OSError."""
+    (https://sqlite.org/src, `findCreateFileMode`). A file that is there is not opened: to close it again would give up the locks
+    of all this process's connections to it (https://sqlite.org/howtocorrupt.html, 2.2). Raises OSError."""
     private_folder(file.parent)
-    os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
+    with suppress(FileExistsError):
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE))
 
 
 def keep_private(data_dir: Path) -> None:

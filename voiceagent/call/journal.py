@@ -44,9 +44,9 @@ class LeftCall(Struct, frozen=True):
     call_id: str = ""
     """Its id where it was left."""
     said: tuple[act.CallerFinal, ...] = ()
-    """What its sudden end there has made final, and nobody has noted: the caller's words, ..."""
+    """The caller's words that its sudden end there has made final, and nobody has noted."""
     replies: tuple[act.ReplyEnded, ...] = ()
-    """... and what was heard of the agent's."""
+    """The same of the agent's words, as far as they were heard."""
 
     @property
     def last(self) -> tuple[act.AnyAction, ...]:

@@ -62,7 +62,7 @@ class Pressure:
         self._beats: deque[Beat] = deque([Beat(0.0)] * WINDOW_BEATS, maxlen=WINDOW_BEATS)
         self._number = 0
         self._costs: deque[tuple[int, float, int]] = deque(maxlen=WINDOW_BEATS)
-        """Of the last beats that show what a call costs: the number, the share at work and the connected calls."""
+        """The last beats that show what a call costs: the number, the share at work and the connected calls of each."""
 
     def add(self, beat: Beat) -> None:
         """A tenth of a second has passed."""
