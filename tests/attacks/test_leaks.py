@@ -31,7 +31,7 @@ async def settled(url: str, process: psutil.Process, key: str = "any") -> dict[s
     """What the server holds once no call is up."""
     readings: list[dict[str, float]] = []
     async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {key}"}) as session:
-        for _ in range(200):
+        for _ in range(1000):  # a call whose caller has vanished waits for it, for a minute
             async with session.get(f"{url}/metrics") as answer:
                 found = dict(re.findall(r"^(voiceagent_\w+) ([\d.]+)$", await answer.text(), re.MULTILINE))
             counts = {

@@ -1,5 +1,5 @@
-"""Connections of one process to a SQLite store keep their locks when another of them is opened and closed: another process may not
-take itself for the last one, and delete the log of writes that they use."""
+"""Connections of one process to a SQLite store keep their locks when another of them is opened and closed. Else another process
+would take itself for the last one, and delete the log of writes that they use."""
 
 from __future__ import annotations
 

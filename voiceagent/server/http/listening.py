@@ -10,6 +10,7 @@ import logging
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 from aiohttp import web
@@ -99,7 +100,7 @@ class Listening:
         loop = asyncio.get_running_loop()
         while True:
             try:
-                connection, address = await loop.sock_accept(listening)
+                connection, address = await _accepted(listening)
                 self._accepted.charge(1.0, loop.time())
                 if self._certificate is None:
                     await self._take(connection)
@@ -197,3 +198,19 @@ def _refusal(error: OSError, host: str, port: int) -> ConfigError:
     if error.errno == errno.EACCES:
         return ConfigError(f"port {port} on {host} needs more rights; choose one above 1023 with --port")
     return ConfigError(f"the server cannot listen on {host} port {port} ({error.strerror}); check --host and --port")
+
+
+async def _accepted(listening: socket.socket) -> tuple[socket.socket, object]:
+    """The next connection. Unlike `loop.sock_accept`, it takes none while it is cancelled, and so loses none. Raises OSError."""
+    loop = asyncio.get_running_loop()
+    while True:
+        with suppress(BlockingIOError, InterruptedError):
+            connection, address = listening.accept()
+            connection.setblocking(False)
+            return connection, address
+        readable = asyncio.Event()
+        loop.add_reader(listening, readable.set)
+        try:
+            await readable.wait()
+        finally:
+            loop.remove_reader(listening)
