@@ -21,13 +21,14 @@ def settle() -> None:
 
 
 async def release_freed_memory() -> None:
-    """Free a finished call's cycles, and give free heap memory back to the system (glibc's malloc_trim(3), where it exists). Runs
-    in a thread."""
-    await asyncio.to_thread(_release)
-
-
-def _release() -> None:
+    """Free a finished call's cycles, and give free heap memory back to the system (glibc's malloc_trim(3), where it exists). The
+    collection is run by the event loop, since it keeps every thread from running, whichever it runs in. In another one, the loop
+    could begin to close a stream's generators that are being freed there."""
     gc.collect()
+    await asyncio.to_thread(_trim)
+
+
+def _trim() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
