@@ -34,7 +34,7 @@ def private_file(file: Path) -> None:
     of all this process's connections to it (https://sqlite.org/howtocorrupt.html, 2.2). Raises OSError."""
     private_folder(file.parent)
     with suppress(FileExistsError):
-        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE))
+        os.close(os.open(file.resolve(), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE))
 
 
 def keep_private(data_dir: Path) -> None:

@@ -8,7 +8,6 @@ import asyncio
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -27,6 +26,7 @@ from tests.postgresql import postgresql
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.cluster import on_ray
+from voiceagent.cluster.plan import free_port
 from voiceagent.server.calls.call_ids import worker_of
 from voiceagent.store.database import StoreAddress
 from voiceagent.store.schema import connect
@@ -35,12 +35,6 @@ SECRETS = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "5" * 64, "VOICEAGENT_CLU
 WORKERS, SOCKETS, BROWSERS = 2, 4, 2
 WITHIN_S = 90.0
 WHOLE = f"Good morning. {STORY}"
-
-
-def free_port() -> int:
-    """A port that nobody listens at."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
 
 
 async def said_by(process: asyncio.subprocess.Process, pattern: str) -> str:
@@ -97,21 +91,12 @@ async def cluster_of(config: Path, store: str) -> AsyncIterator[Cluster]:
     data = config.parent / "data"
     own = {"VOICEAGENT_STORE": store, "VOICEAGENT_DATA": str(data), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
     environment = {**os.environ, **own, "RAY_USAGE_STATS_ENABLED": "0"}
-    port, http = free_port(), free_port()
+    port, http = free_port(on_ray.LOOPBACK), free_port(on_ray.LOOPBACK)
     at = (f"--node-ip-address={on_ray.LOOPBACK}", f"--port={port}", f"--num-cpus={WORKERS}", "--include-dashboard=false")
     start = ("ray.scripts.scripts", "start", "--head", "--block", *at, f"--object-store-memory={on_ray.OBJECT_STORE_BYTES}")
     address = f"{on_ray.LOOPBACK}:{port}"
-    options = (
-        "--workers",
-        str(WORKERS),
-        "--max-calls",
-        str(SOCKETS + BROWSERS),
-        "--config",
-        str(config),
-        "--profile",
-        "embedded",
-    )
-    places = ("--port", str(http), "--link", f"{on_ray.LOOPBACK}:{free_port()}")
+    options = ("--workers", str(WORKERS), "--max-calls", str(SOCKETS + BROWSERS), "--profile", "embedded")
+    places = ("--config", str(config), "--port", str(http), "--link", f"{on_ray.LOOPBACK}:{free_port(on_ray.LOOPBACK)}")
     async with running(environment, *start) as ray, AsyncExitStack() as stack:
         await said_by(ray, "(Ray runtime started)")
         yield Cluster(environment, address, f"http://127.0.0.1:{http}", data, (*options, *places), stack)

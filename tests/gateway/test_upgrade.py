@@ -10,10 +10,14 @@ from urllib.parse import urlsplit
 
 from tests.calls.socket_caller import SocketCaller
 from tests.calls.test_killed import agent, check_story, servers
+from tests.calls.test_restart import STORY
 from tests.gateway.test_killed_worker import speaks, taken_up
+from tests.kept_calls import whole_transcript
+from voiceagent.store.database import local_store
+from voiceagent.store.schema import reading
 
 CALLS = 8
-WORKERS = ("--workers", "2")
+WORKERS = ("--workers", "2", "--event-logs", "50")
 
 
 async def test_an_upgrade_in_the_middle_of_replies_drops_no_call(tmp_path: Path) -> None:
@@ -30,3 +34,8 @@ async def test_an_upgrade_in_the_middle_of_replies_drops_no_call(tmp_path: Path)
         await started.start("second", *WORKERS, port=urlsplit(first.url).port or 0)
         await asyncio.gather(*map(taken_up, callers))
         await asyncio.gather(*map(check_story, callers))
+        ids = [caller.named("session.created")[-1]["session"]["voiceagent"]["call_id"] for caller in callers]
+    with reading(local_store(tmp_path / "shared")) as database:
+        for call_id in ids:
+            said = [entry.text for entry in whole_transcript(database, call_id) if entry.who != "call"]
+            assert " ".join(said) == f"Good morning. Tell me a story. {STORY}"

@@ -92,10 +92,14 @@ async def test_a_service_that_does_not_answer_well_counts_as_the_settings_say(
 async def test_a_dead_service_is_left_alone_and_asked_again_when_it_is_back(caplog: pytest.LogCaptureFixture) -> None:
     service = ScreeningService("hangs")
     async with screened(service, if_late="allow", deadline_ms=50) as (guards, counts):
+        loop = asyncio.get_running_loop()
+        began_s = loop.time()
         for _ in range(100):
             assert not (await guards.output.output("", "Hello.", last=True)).blocked
+        took_s = loop.time() - began_s
         assert counts["output: http: late"] == 3
         assert counts["output: http: not_asked"] == 97
+        assert took_s < 100 * 0.05 / 2
         service.does = "answers"
         while counts["output: http: answered"] < 3:
             await guards.output.output("", "Hello.", last=True)

@@ -36,7 +36,7 @@ async def test_a_tone_goes_to_the_server_and_comes_back(media_server: MediaServe
         caller.say(tone(1.0))
         onset_ms = await caller.wait_heard(said_ms)
         await caller.wait_quiet(400)
-        assert onset_ms > caller.said.spans[0].onset_ms
+        assert onset_ms - caller.said.spans[0].onset_ms < 300
         audio = np.concatenate(heard)
         start = int(np.flatnonzero(np.abs(audio.astype(np.int32)) > 1000)[0])
         middle = audio[start + 4800 : start + 14400]
@@ -218,7 +218,7 @@ async def test_a_long_silence_is_hardly_sent_and_speech_after_it_comes_at_once(m
     async with asyncio.timeout(20), Caller(media_server.url) as caller:
         caller.on_packet = count
         onset_ms = await caller.wait_heard(0.0)
-        assert onset_ms >= pushed_ms
+        assert 0 <= onset_ms - pushed_ms < 300
         await caller.wait_quiet(300)
         assert media_server.legs[0].counters["frames_skipped"] == 0
     gaps = [(later - earlier) % 2**32 for earlier, later in itertools.pairwise(quiet[:4])]

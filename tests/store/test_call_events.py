@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.conversation.world import World
 from tests.store.calls import Played, keep_call, talk
 from tests.store.test_event_log import play_call
 from voiceagent.cli.calls import line
+from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.rules import Rules, StepRule
 from voiceagent.settings.agent import Keep
-from voiceagent.store.call_events import transcript
+from voiceagent.store.call_events import CallEvents, transcript
 from voiceagent.store.database import local_store
 from voiceagent.store.records import all_events
 from voiceagent.store.schema import reading
@@ -95,6 +98,19 @@ def test_what_cannot_be_read_is_left_out() -> None:
         '{"type":"new.kind","at_ms":1}',
     )
     assert transcript(damage) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [(True, ["I need a table.", "On which", "day?"]), (False, ["(4 words)", "(2 words)", "(1 words)"])]
+)
+def test_what_was_said_until_the_server_was_killed_is_told_in_the_call_that_goes_on(words: bool, said: list[str]) -> None:
+    events = CallEvents()
+    last = (act.CallerFinal(1, "I need a table."), act.ReplyEnded(2, "interrupted", "On which", "day?"))
+    told = [events.went_on("rtc_0"), *events.of_actions(last, 0.0)]
+    link, caller, agent = transcript(event.line(words=words).decode() for event in told)
+    assert (link.who, link.text) == ("call", "goes on from call rtc_0, which another server has left")
+    assert (caller.who, agent.who) == ("caller", "agent")
+    assert [caller.text, agent.text, agent.unheard] == said
 
 
 def test_the_steps_of_the_agent_are_told(tmp_path: Path) -> None:

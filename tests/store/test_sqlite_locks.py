@@ -32,3 +32,11 @@ def test_a_process_that_ends_leaves_the_log_of_writes_to_those_who_go_on(tmp_pat
     assert reader.execute("SELECT what FROM said") == [("by another",), ("by us",)]
     reader.close()
     ours.close()
+
+
+def test_a_link_to_a_file_that_is_to_be_made_leads_to_one_that_only_its_owner_reads(tmp_path: Path) -> None:
+    file, link = tmp_path / "elsewhere.sqlite3", tmp_path / "calls.sqlite3"
+    link.symlink_to(file)
+    SqliteDatabase(link, writes=True).close()
+    assert link.is_symlink()
+    assert file.stat().st_mode & 0o777 == 0o600

@@ -151,7 +151,7 @@ async def test_an_interruption_clears_what_the_vendor_keeps_and_history_keeps_wh
         and event.complete
     )
     cut, full = heard[stopped[0].reply_id], text[stopped[0].reply_id]
-    assert stopped_s > 0.0
+    assert 0.0 < stopped_s < 0.6
     assert cut
     assert full.startswith(cut.rstrip(".,!?"))
     assert len(cut) < len(full)
@@ -170,12 +170,15 @@ async def test_a_key_stops_the_agents_voice_and_the_number_is_answered_as_the_ca
         asked = asyncio.get_running_loop().time()
         peer.say(await spoken(said, LONG, peer))
         await peer.wait(lambda: len(peer.heard_pcm(asked)) > 0.9 * peer.rate_hz)
+        pressed = asyncio.get_running_loop().time()
         await peer.press("4")
         await peer.wait(lambda: bool(peer.clears))
+        stopped_s = peer.clears[0] - pressed
         await peer.press("2#")
         await peer.wait(lambda: peer.heard[-1][0] > peer.clears[0] and peer.is_quiet(1.0))
     steps = await ended(line, 1)
     asked_with = [action.messages for _, actions in steps for action in actions if isinstance(action, act.Generate)]
+    assert stopped_s < 0.25
     assert (asked_with[-1][-1].role, asked_with[-1][-1].content) == ("user", "42")
     assert len(peer.heard_pcm(peer.clears[0])) > 0.3 * peer.rate_hz, "and an answer is heard"
 
