@@ -20,6 +20,7 @@ from voiceagent.client.caller import AgentFrame, Caller
 from voiceagent.client.impairment import Address, ImpairedRelay, Impairment
 
 MANY = 1000
+"""Packets that a server must have had before its log is judged."""
 
 
 async def echoed_frames(caller: Caller) -> int:
