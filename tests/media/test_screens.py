@@ -17,6 +17,7 @@ from voiceagent.media.webrtc.sctp_screen import (
     MAX_WAITING_BYTES,
     Association,
     SctpVerdict,
+    acknowledges,
     chunks_of,
     judge,
 )
@@ -78,6 +79,22 @@ def skip(tsn: int, streams: int) -> ForwardTsnChunk:
 )
 def test_sctp_is_taken_as_far_as_it_is_possible(chunk: Chunk, expected: SctpVerdict) -> None:
     assert verdict_on(chunk) is expected
+
+
+@pytest.mark.parametrize(
+    ("chunks", "expected"),
+    [
+        ([sack(4990)], True),
+        ([sack(4989)], False),  # said before
+        ([sack(4989, (2, 3))], False),
+        ([sack(4000)], False),
+        ([sack(4990), data(1001)], False),
+        ([data(1001)], False),
+    ],
+)
+def test_an_acknowledgement_of_what_was_not_acknowledged_is_told_from_all_else(chunks: list[Chunk], expected: bool) -> None:
+    packet = serialize_packet(5000, 5000, 1, chunks[0])
+    assert acknowledges(chunks_of(packet + b"".join(map(bytes, chunks[1:]))), UP) is expected
 
 
 def test_a_message_that_does_not_end_is_told_from_one_that_misses_a_piece() -> None:

@@ -7,6 +7,7 @@ import itertools
 import time
 import wave
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -127,6 +128,40 @@ async def test_events_go_both_ways_and_wait_for_the_channel(media_server: MediaS
         assert (first.type, first.data["text"]) == ("session.created", "ä")
         assert (await anext(events)).data["text"] == '{"type":"hello"}'
     assert got == ['{"type":"hello"}']
+
+
+async def test_a_peer_that_acknowledges_late_still_learns_why_the_call_ends(media_server: MediaServer) -> None:
+    """What an association has not sent is lost with it, and a congestion window of unacknowledged data lets nothing go out."""
+    end, ended = asyncio.Event(), asyncio.Event()
+
+    async def tell(leg: WebRtcLeg) -> None:
+        await anext(aiter(leg.client_events()))
+        leg.send_event({"type": "hello"})
+        await end.wait()
+        for _ in range(20):
+            leg.send_event({"type": "much", "text": "x" * 4000})
+        leg._end("abuse")
+        leg.send_event({"type": "last"})
+        ended.set()
+
+    media_server.behaviour = tell
+    async with asyncio.timeout(20), Caller(media_server.url) as caller:
+        caller.send_event({"type": "hello"})
+        events = caller.events()
+        await anext(events)
+        assert caller._peer is not None
+        sctp: Any = caller._peer.sctp
+        handle, held = sctp._handle_data, asyncio.Queue[bytes]()
+        sctp._handle_data = held.put
+        end.set()
+        first = await held.get()
+        await ended.wait()
+        sctp._handle_data = handle
+        await handle(first)
+        while not held.empty():
+            await handle(held.get_nowait())
+        types = [event.type async for event in events]
+    assert types[-1] == "last"
 
 
 async def test_binary_and_oversized_messages_are_ignored_and_counted(media_server: MediaServer) -> None:

@@ -38,7 +38,6 @@ class EventChannel:
         self._stall: asyncio.Handle | None = None
         """Runs while events wait for the peer."""
         self._is_slow = False
-        self._gave_up = False
         self._moved = asyncio.Event()
         self._in: deque[tuple[float, str]] = deque()
         self._changed = asyncio.Event()
@@ -83,13 +82,24 @@ class EventChannel:
         if self._stall is not None:
             self._stall.cancel()
 
-    async def drained(self) -> None:
-        """Wait until the peer has taken what waits, or what it is told at the end; for two seconds at most."""
+    async def finish(self) -> None:
+        """Close the channel once the peer has taken what was sent, the reason of the end among it; wait two seconds at most. An
+        association that is only ended drops what the peer has not acknowledged."""
+        channel = self._channel
+        if channel is None:
+            return
         with suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_S):
-                while self._channel is not None and self._channel.readyState != "closed" and (self._out or self._gave_up):
-                    self._moved.clear()
-                    await self._moved.wait()
+                await self._until(lambda: not self._out or channel.readyState != "open")
+                if channel.readyState == "open":
+                    channel.close()  # by a reset of the stream, which comes after all that was sent on it (RFC 8831 section 6.7)
+                await self._until(lambda: channel.readyState != "closing")
+
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        """Wait until the channel's state, or what waits for it, meets the condition."""
+        while not condition():
+            self._moved.clear()
+            await self._moved.wait()
 
     def taken_back(self) -> list[str]:
         """The messages that wait to be sent, which go another way."""
@@ -152,7 +162,6 @@ class EventChannel:
     def _give_up(self, channel: RTCDataChannel) -> None:
         """Tell the peer why nothing more comes, and close. The error has the id of the event before it, which a client that is
         back names."""
-        self._gave_up = True
         self._out.clear()
         message = "Too many events wait to be read; the connection is closed. Take the call up again, and read faster."
         error = {"type": "invalid_request_error", "code": TOO_SLOW, "message": message, "param": None, "event_id": None}

@@ -100,6 +100,13 @@ def judge(chunks: list[tuple[int, bytes]], association: Association) -> SctpVerd
     return _judge_data(chunks, association)
 
 
+def acknowledges(chunks: list[tuple[int, bytes]], association: Association) -> bool:
+    """True when the packet, which was judged, is only a SACK of chunks that were not acknowledged before. There can be no more
+    of these than chunks that we sent."""
+    (kind, chunk), *others = chunks
+    return kind == _SACK and not others and 0 < (_uint32(chunk, 4) - association.last_sacked_tsn) % (1 << 32) < _HALF
+
+
 def _judge_data(chunks: list[tuple[int, bytes]], association: Association) -> SctpVerdict:
     data = [chunk for kind, chunk in chunks if kind == _DATA]
     distances = [_ahead(chunk, association) for chunk in data]

@@ -31,12 +31,14 @@ class ScreenedSctp(RTCSctpTransport):
         except ValueError:
             guard.refuse_malformed()
             return
-        verdict = sctp_screen.judge(chunks, self._association())
+        association = self._association()
+        verdict = sctp_screen.judge(chunks, association)
         if verdict is SctpVerdict.MALFORMED:
             guard.refuse_malformed()
         elif verdict is SctpVerdict.ENDLESS:
             guard.give_up()
-        elif guard.admit(sctp_screen.cost_bytes(data, len(chunks))):
+        # What acknowledges our data costs a client nothing: else one that sends too much could not even be told so.
+        elif sctp_screen.acknowledges(chunks, association) or guard.admit(sctp_screen.cost_bytes(data, len(chunks))):
             if verdict is SctpVerdict.EXCESS:
                 guard.refuse(len(data))
             else:

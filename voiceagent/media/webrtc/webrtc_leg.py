@@ -86,6 +86,7 @@ class WebRtcLeg(Leg):
         self._peer.on_state, self._peer.on_data_channel = self._on_state, self._on_data_channel
         self._connected = asyncio.Event()
         self._end_reason = ""
+        self._is_closing = False
         self._freeing = Once(self._free, "end of a WebRTC leg")
         self._connect_timeout_s = connect_timeout_s
         self._silence_timeout_s = silence_timeout_s
@@ -215,8 +216,9 @@ class WebRtcLeg(Leg):
 
     async def close(self) -> None:
         """End the connection and free its sockets and tasks. May be called twice."""
-        if not self._end_reason or self._end_reason == TOO_SLOW:
-            await self._events.drained()
+        self._is_closing = True
+        if self._end_reason not in ("hangup", "lost"):
+            await self._events.finish()
         self._end("closed")
         await self._freeing.run()
 
@@ -255,7 +257,7 @@ class WebRtcLeg(Leg):
             return
         self._has_channel = True
         self._events.attach(channel)
-        channel.on("close", lambda: self._end("hangup"))
+        channel.on("close", lambda: self._end("closed" if self._is_closing else "hangup"))
 
     def _on_state(self) -> None:
         state = self._peer.state
