@@ -130,7 +130,8 @@ async def test_a_turn_with_the_most_that_a_client_may_write_does_not_hold_the_lo
     for model in models:
         numbers = iter(range(100))
         await ask(model, "warm", "Be brief.", [])
-        assert await held_ms(lambda: ask(model, f"call {next(numbers)}", instructions, schemas)) <= LIMIT_MS  # noqa: B023
+        held = await held_ms(lambda: ask(model, f"call {next(numbers)}", instructions, schemas))  # noqa: B023
+        hold(within("a turn with as many tools as a client may offer: event loop held", held, LIMIT_MS, "ms"))
 
 
 CATASTROPHE = {

@@ -191,6 +191,7 @@ class Replica:
         """Open a stream. Optional parts that the server refuses are left out from then on."""
         while True:
             body, optional = self._body(messages, tools, urgency, request, counts=urgency is not Urgency.AHEAD)
+            await asyncio.sleep(0)  # the prompt is made, and the client writes the request: other calls' audio may go in between
             try:
                 return await self._client.chat.completions.create(**body, stream=True)
             except openai.BadRequestError as error:
