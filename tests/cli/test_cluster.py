@@ -33,6 +33,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> None:
         (("--host", "0.0.0.0"), r"0\.0\.0\.0"),
         (("--workers", "0"), r"--workers"),
         (("--region", "eu", "--region", "us"), r"several regions are several machines"),
+        (("--link", "one:7070", "--link", "two:7070"), r"several gateways need a Ray that outlives each"),
         (("--address", "auto"), r"\$VOICEAGENT_CLUSTER_KEY has 0 characters, expected 16 or more"),
     ],
 )

@@ -1,6 +1,6 @@
-"""A cluster on a Ray that was started before it, with calls that are spoken in, kept in PostgreSQL. Its gateway is killed and
-started anew, and one of its workers is killed: no call is lost, nothing that was heard is said again, and the history of each is
-whole. `make test-cluster` runs this with the Python that has Ray."""
+"""A cluster on a Ray that was started before it, with calls that are spoken in, kept in PostgreSQL. One of its two gateways is
+killed, then the other, which is started anew, and then one of its workers: no call is lost, nothing that was heard is said again,
+and the history of each is whole. `make test-cluster` runs this with the Python that has Ray."""
 
 from __future__ import annotations
 
@@ -63,18 +63,22 @@ async def running(environment: dict[str, str], *command: str) -> AsyncIterator[a
 
 @dataclass
 class Cluster:
-    """A cluster on a Ray of others. Its gateway can be started again."""
+    """A cluster on a Ray of others. Each of its gateways can be started again."""
 
     environment: dict[str, str]
     ray: str
-    url: str
+    ports: tuple[int, int]
+    """Where each gateway takes HTTP."""
+    links: tuple[str, str]
     data: Path
     options: tuple[str, ...]
     stack: AsyncExitStack
 
-    async def gateway(self) -> tuple[asyncio.subprocess.Process, str]:
+    async def gateway(self, which: int) -> tuple[asyncio.subprocess.Process, str]:
         """Start a gateway; returns it with its URL once enough workers have linked to it."""
-        command = ("voiceagent", "cluster", "up", "--address", self.ray, *self.options)
+        own, other = self.links[which], self.links[1 - which]
+        at = ("--port", str(self.ports[which]), "--link", own, "--link", other)
+        command = ("voiceagent", "cluster", "up", "--address", self.ray, *at, *self.options)
         process = await self.stack.enter_async_context(running(self.environment, *command))
         return process, await said_by(process, r"answers at (http://\S+)")
 
@@ -91,15 +95,15 @@ async def cluster_of(config: Path, store: str) -> AsyncIterator[Cluster]:
     data = config.parent / "data"
     own = {"VOICEAGENT_STORE": store, "VOICEAGENT_DATA": str(data), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
     environment = {**os.environ, **own, "RAY_USAGE_STATS_ENABLED": "0"}
-    port, http = free_port(on_ray.LOOPBACK), free_port(on_ray.LOOPBACK)
+    port, *ports = (free_port(on_ray.LOOPBACK) for _ in range(5))
     at = (f"--node-ip-address={on_ray.LOOPBACK}", f"--port={port}", f"--num-cpus={WORKERS}", "--include-dashboard=false")
     start = ("ray.scripts.scripts", "start", "--head", "--block", *at, f"--object-store-memory={on_ray.OBJECT_STORE_BYTES}")
     address = f"{on_ray.LOOPBACK}:{port}"
     options = ("--workers", str(WORKERS), "--max-calls", str(SOCKETS + BROWSERS), "--profile", "embedded")
-    places = ("--config", str(config), "--port", str(http), "--link", f"{on_ray.LOOPBACK}:{free_port(on_ray.LOOPBACK)}")
+    links = (f"{on_ray.LOOPBACK}:{ports[2]}", f"{on_ray.LOOPBACK}:{ports[3]}")
     async with running(environment, *start) as ray, AsyncExitStack() as stack:
         await said_by(ray, "(Ray runtime started)")
-        yield Cluster(environment, address, f"http://127.0.0.1:{http}", data, (*options, *places), stack)
+        yield Cluster(environment, address, (ports[0], ports[1]), links, data, (*options, "--config", str(config)), stack)
 
 
 @dataclass
@@ -157,13 +161,23 @@ async def callers_at(url: str) -> AsyncIterator[Callers]:
         yield callers
 
 
-async def kill_the_gateway(cluster: Cluster) -> list[str]:
-    """Kill it while the agent speaks, and start another; returns the ids of the calls."""
-    first, url = await cluster.gateway()
+async def kill_one_gateway(first: asyncio.subprocess.Process, url: str, other_url: str) -> list[str]:
+    """Kill it while the agent speaks, and go on at the other; returns the ids of the calls."""
     async with callers_at(url) as callers:
         first.kill()
-        await asyncio.gather(first.wait(), *map(hear_the_story, callers.dialogues))
-        assert (await cluster.gateway())[1] == url
+        for caller in callers.by_socket:
+            caller.url = other_url
+        await asyncio.gather(*map(hear_the_story, callers.dialogues), *map(hear_the_rest, callers.by_socket))
+        assert not any(browser.resumed for browser in callers.browsers)
+        return callers.ids()
+
+
+async def kill_the_only_gateway(cluster: Cluster, only: asyncio.subprocess.Process, url: str) -> list[str]:
+    """Kill it while the agent speaks, and start it anew; returns the ids of the calls."""
+    async with callers_at(url) as callers:
+        only.kill()
+        await asyncio.gather(only.wait(), *map(hear_the_story, callers.dialogues))
+        assert (await cluster.gateway(1))[1] == url
         await asyncio.gather(*map(hear_the_rest, callers.by_socket))
         assert not any(browser.resumed for browser in callers.browsers)
         return callers.ids()
@@ -184,7 +198,7 @@ async def kill_a_worker(cluster: Cluster, url: str) -> list[str]:
         return callers.ids()
 
 
-async def test_a_killed_gateway_and_a_killed_worker_cost_no_call_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_killed_gateways_and_a_killed_worker_cost_no_call_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (*SECRETS.items(), (on_ray.LOOPBACK_VARIABLE, "0")):
         monkeypatch.setenv(name, value)  # this process asks Ray, too
     with postgresql() as database:
@@ -192,8 +206,10 @@ async def test_a_killed_gateway_and_a_killed_worker_cost_no_call_a_word(tmp_path
         async with agent(tmp_path) as file:
             file.write_text(f"{file.read_text()}records: {{keep: event_logs}}\n")
             async with cluster_of(file, store.url) as cluster:
-                call_ids = await kill_the_gateway(cluster)
-                call_ids += await kill_a_worker(cluster, cluster.url)
+                (first, url), (other, other_url) = await cluster.gateway(0), await cluster.gateway(1)
+                call_ids = await kill_one_gateway(first, url, other_url)
+                call_ids += await kill_the_only_gateway(cluster, other, other_url)
+                call_ids += await kill_a_worker(cluster, other_url)
         kept = connect(StoreAddress(tmp_path / "none", store.url))
         for call_id in call_ids:
             said = [entry.text for entry in whole_transcript(kept, call_id) if not entry.text.startswith("goes on from call")]

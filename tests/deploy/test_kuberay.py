@@ -26,7 +26,7 @@ RAY = RESOURCES["RayCluster voiceagent"]["spec"]
 PODS: dict[str, dict[str, Any]] = {
     "head": RAY["headGroupSpec"]["template"],
     **{group["groupName"]: group["template"] for group in RAY["workerGroupSpecs"]},
-    "gateway": RESOURCES["Deployment voiceagent-gateway"]["spec"]["template"],
+    "gateway": RESOURCES["StatefulSet voiceagent-gateway"]["spec"]["template"],
 }
 """What runs, by its role or its region."""
 
@@ -59,8 +59,6 @@ def test_the_gateway_joins_ray_without_room_for_workers_and_its_command_is_one_o
     join, up = gateway_lines()
     assert join[:2] == ["ray", "start"]
     assert "--address=voiceagent-head-svc:6379" in join  # the operator names it after the cluster
-    host, port = up[up.index("--link") + 1].split(":")
-    assert RESOURCES[f"Service {host}"]["spec"]["ports"][0]["port"] == int(port)
     assert "--num-cpus=0" in join
     parse(up[1:])
     assert up[up.index("--profile") + 1] in registry().profiles
@@ -69,6 +67,17 @@ def test_the_gateway_joins_ray_without_room_for_workers_and_its_command_is_one_o
     assert [group["rayStartParams"]["labels"] for group in RAY["workerGroupSpecs"]] == [
         f"ray.io/region={name}" for name in regions
     ]
+
+
+def test_each_gateway_names_its_own_link_first_and_then_those_of_all() -> None:
+    gateways = RESOURCES["StatefulSet voiceagent-gateway"]["spec"]
+    service, up = RESOURCES[f"Service {gateways['serviceName']}"], gateway_lines()[1]
+    own, *all_ = [up[place + 1] for place, word in enumerate(up) if word == "--link"]
+    where = f"{service['metadata']['name']}:{service['spec']['ports'][0]['port']}"
+    assert own == f"$HOSTNAME.{where}"
+    assert all_ == [f"voiceagent-gateway-{number}.{where}" for number in range(gateways["replicas"])]
+    assert service["spec"]["clusterIP"] == "None"
+    assert service["spec"]["publishNotReadyAddresses"] is True  # a gateway is ready once workers have found it
 
 
 def test_only_workers_have_room_for_workers_and_they_fetch_their_models_first() -> None:
@@ -100,7 +109,7 @@ def test_every_pod_is_confined_and_selected_by_what_means_it() -> None:
             assert container["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
             assert "memory" in container["resources"]["limits"]
     labels = {role: pod["metadata"]["labels"] for role, pod in PODS.items()}
-    selected = RESOURCES["Deployment voiceagent-gateway"]["spec"]["selector"]["matchLabels"]
+    selected = RESOURCES["StatefulSet voiceagent-gateway"]["spec"]["selector"]["matchLabels"]
     assert selected == labels["gateway"]
     for name in ("voiceagent", "voiceagent-gateway"):
         assert RESOURCES[f"Service {name}"]["spec"]["selector"] == selected

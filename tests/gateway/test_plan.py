@@ -61,7 +61,7 @@ def test_a_worker_gets_the_command_without_what_is_the_fronts(monkeypatch: pytes
 
 
 def test_a_seat_is_read_once() -> None:
-    seat = WorkerSeat(2, 3, "unix:/run/2", "unix:/run/front", 77, has_lines=False)
+    seat = WorkerSeat(2, 3, "unix:/run/2", ("unix:/run/front",), 77, has_lines=False)
     environment = {VARIABLE: seat.written(), "HOME": "/"}
     assert taken_from(environment) == seat
     assert environment == {"HOME": "/"}

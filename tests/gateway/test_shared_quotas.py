@@ -96,6 +96,31 @@ async def test_a_front_that_starts_anew_is_told_what_is_taken() -> None:
     await both.workers[1].begin(ONE)
 
 
+async def test_what_another_front_counted_meanwhile_is_given_back_there() -> None:
+    first, second = Joined(QuotaSettings(calls=2)), Joined(QuotaSettings(calls=2), workers=0)
+    second.workers = first.workers
+    one, two = first.workers
+
+    def links_to(front: Joined) -> None:
+        front.link(0)
+        front.link(1)
+
+    await one.begin(ONE)
+    first.desk.gone(0)
+    first.desk.gone(1)
+    for worker in (one, two):
+        worker.went_down()
+    links_to(second)
+    await two.begin(ONE)
+    await refused(one, ONE, "too_many_calls")
+    links_to(first)
+    await refused(two, ONE, "too_many_calls")
+    assert not second.desk.quotas.is_full(ONE)
+    links_to(second)
+    await refused(two, ONE, "too_many_calls")
+    assert not first.desk.quotas.is_full(ONE)
+
+
 async def test_minutes_and_calls_a_minute_hold_over_all() -> None:
     both = Joined(QuotaSettings())
     one, two = both.workers

@@ -21,7 +21,16 @@ from voiceagent.cluster.autoscale import ScaleSettings
 from voiceagent.cluster.call_worker import WorkerOptions
 from voiceagent.cluster.controller import WorkerState, slots_of
 from voiceagent.cluster.gateway import serve_cluster
-from voiceagent.cluster.plan import CLUSTER_KEY_VARIABLE, LINK_PORT, check_agent, cluster_key, link_of, ports_for
+from voiceagent.cluster.plan import (
+    CLUSTER_KEY_VARIABLE,
+    LINK_PORT,
+    check_agent,
+    check_linked,
+    cluster_key,
+    links_of,
+    ports_for,
+    written,
+)
 from voiceagent.cluster.ray_package import RayObject, require_ray
 from voiceagent.gateway.plan import MAX_WORKERS
 from voiceagent.gateway.run import FrontSettings
@@ -66,9 +75,11 @@ Examples:
   voiceagent cluster up --config agent.yaml --workers 3              a Ray of its own, on loopback
   voiceagent cluster up --config agent.yaml --workers 2 --max-workers 8 --idle-places 4
   voiceagent cluster up --config agent.yaml --address auto --region eu --region us
+  voiceagent cluster up --config agent.yaml --address auto --link one:7070 --link two:7070
+                                                                     on the machine `one`; on `two` with its link first
 
 Without --address Ray ends with this command, and so do the workers. With --address they go on, and
-the next `up` finds them.
+the next `up` finds them: in place of the gateway that has ended, or as one more.
 
 Keys are those of `voiceagent serve`. Gateway and workers know each other by ${CLUSTER_KEY_VARIABLE},
 which must be the same on all machines; without --address it is made up.""",
@@ -105,9 +116,11 @@ which must be the same on all machines; without --address it is made up.""",
 )
 @click.option(
     "--link",
+    "links",
     metavar="HOST:PORT",
-    default="",
-    help=f"Where workers find this gateway. Default: this machine as Ray knows it, port {LINK_PORT}.",
+    multiple=True,
+    help="Where workers find this gateway, and once more for each further gateway. "
+    f"Default: this machine as Ray knows it, port {LINK_PORT}.",
 )
 def up(
     host: str,
@@ -123,7 +136,7 @@ def up(
     cpus: float,
     gpus: float,
     address: str,
-    link: str,
+    links: tuple[str, ...],
 ) -> None:
     """Start workers on Ray, and the gateway before them, until ctrl-c."""
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
@@ -146,6 +159,8 @@ def up(
     named = tuple(dict.fromkeys(regions)) or ("",)
     if not address and len(named) > 1:
         raise click.UsageError("several regions are several machines: name a Ray that runs there by --address")
+    if not address and len(links) > 1:
+        raise click.UsageError("several gateways need a Ray that outlives each: name one that runs by --address")
     slots, calls = slots_of(scale, named), max_calls or agent.admission.max_calls
     ports = ports_for(agent, slots)
     with (
@@ -154,27 +169,28 @@ def up(
         else on_ray.local_ray(slots * cpus, slots * gpus, named[0], data_dir())
     ):
         host_of_workers = "" if address else on_ray.LOOPBACK
-        link_host, link_port = link_of(link, host_of_workers or on_ray.this_machine(), is_local=not address)
+        gateways = links_of(links, host_of_workers or on_ray.this_machine(), is_local=not address)
         options = WorkerOptions(
             (
                 *(("--config", str(config.resolve())) if config is not None else ()),
                 *(("--profile", name) if name != AUTO else ()),
             ),
             calls,
-            f"{link_host}:{link_port}",
+            tuple(map(written, gateways)),
             host_of_workers,
             ports,
         )
         controller = on_ray.controller_started(options, on_ray.WorkerNeeds(cpus, gpus), scale, named)
         admission = msgspec.structs.replace(agent.admission, max_calls=calls * scale.max_workers * len(named))
         front = FrontSettings(host, port, MAX_CONNECTIONS, None, keys, admission, agent.http.allowed_origins, key, named[0])
+        check_linked(gateways[0], asyncio.run(on_ray.answered(controller.links.remote())))
         asyncio.run(on_ray.answered(controller.states.remote()))  # the first answer takes seconds: the controller starts
         told = on_ray.told_to(controller)
 
         def on_ready(url: str) -> None:
             click.echo(f"{agent.name} answers at {url}")
 
-        is_over = asyncio.run(serve_cluster(front, (link_host, link_port), workers * len(named), told, on_ready))
+        is_over = asyncio.run(serve_cluster(front, gateways[0], workers * len(named), told, on_ready))
         if not is_over and not address:
             asyncio.run(on_ray.ended(controller))
     if not is_over and address:

@@ -36,8 +36,8 @@ class WorkerOptions:
     """Options of `voiceagent serve`: the agent, the profile."""
     calls: int = 16
     """The most calls of each."""
-    link: str = ""
-    """`HOST:PORT`, where workers find the gateway."""
+    links: tuple[str, ...] = ()
+    """`HOST:PORT` of each gateway, where workers find it. The first that lives counts the calls of each client."""
     host: str = ""
     """The host at which they take HTTP; empty: at the address by which Ray knows their machine."""
     ports: str = ""
@@ -85,7 +85,7 @@ class CallWorker:
             order.number,
             max(1, order.slots // 2),  # those that drain use less of the language model's memory
             f"http://{host}:0",
-            f"http://{options.link}",
+            tuple(f"http://{link}" for link in options.links),
             os.getpid(),
             has_lines=False,
             key=cluster_key(),

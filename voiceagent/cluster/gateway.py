@@ -1,6 +1,6 @@
-"""The gateway of a cluster: the front of `serve --workers`, whose workers link to it over TCP, with the cluster's key. It tells
-the controller what it hears from them. It keeps nothing that it cannot ask for again: when it is started anew, the workers link
-again."""
+"""A gateway of a cluster: the front of `serve --workers`, whose workers link to it over TCP, with the cluster's key. It tells
+the controller what it hears from them. There may be several, and none knows of another: workers link to each. It keeps nothing
+that it cannot ask for again: when it is started anew, the workers link again."""
 
 from __future__ import annotations
 

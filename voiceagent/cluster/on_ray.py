@@ -117,6 +117,7 @@ class ControllerActor:
 
     def __init__(self, options: WorkerOptions, needs: WorkerNeeds, settings: ScaleSettings, regions: tuple[str, ...]) -> None:
         self._controller = Controller(RayPlaces(options, needs), settings, regions)
+        self._links = options.links
         self._tasks = TaskOwner()
         self._running: asyncio.Task[None] | None = None
 
@@ -133,6 +134,10 @@ class ControllerActor:
         if self._running.done():
             self._running.result()
         return self._controller.states()
+
+    async def links(self) -> tuple[str, ...]:
+        """Where workers find gateways, `HOST:PORT` each."""
+        return self._links
 
     async def reasons(self) -> dict[str, str]:
         """The last change of each region, in words."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import socket
+from collections.abc import Sequence
 
 from voiceagent.errors import ConfigError
 from voiceagent.media.webrtc.ports import MediaPorts
@@ -49,10 +50,30 @@ def ports_for(agent: AgentConfig, slots: int) -> str:
     return f"{ports[0]}-{ports[-1]}"
 
 
-def link_of(text: str, host: str, *, is_local: bool) -> tuple[str, int]:
-    """Host and port at which workers find the gateway: as the option says, else at `host`. Raises ConfigError."""
-    if not text:
-        return host, free_port(host) if is_local else LINK_PORT
+def links_of(texts: Sequence[str], host: str, *, is_local: bool) -> list[tuple[str, int]]:
+    """Hosts and ports at which workers find the gateways, this one first: as the options say, else this one at `host`. Raises
+    ConfigError."""
+    if not texts:
+        return [(host, free_port(host) if is_local else LINK_PORT)]
+    return list(dict.fromkeys(map(_link, texts)))
+
+
+def check_linked(own: tuple[str, int], known: Sequence[str]) -> None:
+    """Raises ConfigError for a gateway that the workers of a cluster, which is up already, do not know."""
+    if written(own) not in known:
+        raise ConfigError(
+            f"the workers of this cluster link to {' and '.join(known)}, not to {written(own)}; name all gateways by --link "
+            "where the first is started, or end the cluster by `voiceagent cluster down`"
+        )
+
+
+def written(link: tuple[str, int]) -> str:
+    """The link as `HOST:PORT`."""
+    host, port = link
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _link(text: str) -> tuple[str, int]:
     found = _HOST_PORT.fullmatch(text)
     if found is None or not 0 < int(found[2]) < 65_536:
         raise ConfigError(f"--link is {text[:60]!r}, expected HOST:PORT, such as gateway.example:{LINK_PORT}")

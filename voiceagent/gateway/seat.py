@@ -31,8 +31,8 @@ class WorkerSeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The number of workers that share the language model's memory."""
     address: str
     """The address where it takes HTTP: `unix:PATH`, or `http://HOST:PORT` (port 0: any free one)."""
-    front: str
-    """The address where the front takes links: `unix:PATH`, or `http://HOST:PORT`."""
+    fronts: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    """The address where each front takes links: `unix:PATH`, or `http://HOST:PORT`."""
     parent: int = 0
     """The process that starts it."""
     has_lines: bool = True
@@ -69,11 +69,11 @@ def taken_from(environment: MutableMapping[str, str] = os.environ) -> WorkerSeat
 
 
 def seated(service: Service, seat: WorkerSeat, quotas: QuotaSettings) -> tuple[Service, FrontLink]:
-    """The service as a worker has it, and its link to the front: it takes requests of the front alone, and the front counts
+    """The service as a worker has it, and its links to the fronts: it takes requests of the front alone, and the front counts
     what clients take. Raises ConfigError for an address of TCP without a key."""
-    if not seat.key and not (seat.address.startswith(UNIX) and seat.front.startswith(UNIX)):
+    if not seat.key and not all(address.startswith(UNIX) for address in (seat.address, *seat.fronts)):
         raise ConfigError(f"${VARIABLE}: a worker at {seat.address} needs the cluster's key")
     shared = WorkerQuotas(quotas)
-    link = FrontLink(seat.front, Hello(seat.number, seat.address, seat.region, seat.key), shared, seat.parent)
+    link = FrontLink(seat.fronts, Hello(seat.number, seat.address, seat.region, seat.key), shared, seat.parent)
     front = BehindFront(seat.address, seat.key)
     return replace(service, front=front, quotas=shared, parts=(link, *service.parts)), link

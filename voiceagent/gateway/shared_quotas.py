@@ -1,6 +1,6 @@
 """Quotas that hold over all workers. Workers ask the front for each place (`WorkerQuotas`), and the front counts (`QuotaDesk`).
-A worker's places are given back when its link to the front ends. A worker whose link comes up again tells the places that its
-calls have."""
+A worker's places are given back when its link to the front ends. A worker whose link comes up again, or that another front
+counts for from now on, tells the places that its calls have."""
 
 from __future__ import annotations
 
@@ -74,7 +74,10 @@ class WorkerQuotas:
         return {}
 
     def came_up(self, send: Callable[[ToFront], None]) -> None:
-        """The link to the front is up. Tell what is taken."""
+        """The link to the front that counts from now on is up. Tell it what is taken, and the one that counted until now that
+        nothing is."""
+        for place in self._places.values():
+            self.tell(ReleasePlace(place.number))
         self.send = send
         for place in self._places.values():
             send(TakePlace(place.number, _told(place.client), again=True))

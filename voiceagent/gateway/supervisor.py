@@ -143,7 +143,7 @@ class Supervisor:
         """Start a worker; returns its exit code."""
         self._started += 1  # a socket of its own for each process: what is said of the last one is not said of the next
         address = f"{UNIX}{self.folder / f'{number}-{self._started}'}"
-        seat = WorkerSeat(number, self.plan.count, address, self.front, os.getpid(), has_lines=number == 1)
+        seat = WorkerSeat(number, self.plan.count, address, (self.front,), os.getpid(), has_lines=number == 1)
         calls, ports = self.plan.max_calls[number - 1], self.plan.ports[number - 1]
         command, environment = worker_command(seat, self.plan.arguments, calls, ports)
         process = self.processes[number] = await asyncio.create_subprocess_exec(
