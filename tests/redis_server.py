@@ -77,7 +77,7 @@ def redis_server() -> Iterator[RedisServer]:
     command = program("redis-server", "redis-server")
     folder = Path(tempfile.mkdtemp(prefix="redis-"))
     try:
-        server = RedisServer(command, folder, _free_port(), _free_port(), *write_certificate(folder))
+        server = RedisServer(command, folder, free_port(), free_port(), *write_certificate(folder))
         server.start()
         try:
             yield server
@@ -87,7 +87,7 @@ def redis_server() -> Iterator[RedisServer]:
         shutil.rmtree(folder)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]

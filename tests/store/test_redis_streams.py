@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.redis_sentinel import watched_redis
 from tests.redis_server import PASSWORD, RedisServer
 from tests.server.test_monitors import serving, told
 from tests.store.calls import keep_call
 from voiceagent.errors import ConfigError
+from voiceagent.redaction import redacted
 from voiceagent.store import redis_writer
 from voiceagent.store.database import StoreError, local_store
 from voiceagent.store.event_streams import ALL_CALLS
@@ -56,6 +58,27 @@ def test_a_redis_that_goes_down_loses_nothing_if_it_comes_back(redis: RedisServe
     writer.close()
     assert lost.counts == {}
     assert streamed(redis.address) == [str(number) for number in range(1, 50)]
+
+
+def test_a_replica_that_takes_over_has_every_event() -> None:
+    """Its primary is killed while events are written, of which it acknowledged some a moment before."""
+    with watched_redis() as watched:
+        writer = RedisWriter(watched.address, lost := Losses())
+        write(writer, 1, 2)
+        wait_for(writer, 2)
+        for number in range(3, 403):
+            write(writer, number, number)
+            if number == 200:
+                while writer.written[STREAMED] < 100:
+                    threading.Event().wait(0.001)
+                watched.kill_the_primary()
+        wait_for(writer, 402)
+        writer.close()
+        assert streamed(watched.address) == [str(number) for number in range(1, 403)]
+        primary = RedisConnection(RedisAddress(f"redis://:{PASSWORD}@127.0.0.1:{watched.replica}/0"))
+        assert number_of(primary.run("XLEN", key_of("rtc_1"))) == 402
+        primary.close()
+    assert lost.counts == {}
 
 
 def test_what_is_written_again_stands_there_once(redis: RedisServer) -> None:
@@ -159,7 +182,13 @@ def test_a_wrong_password_is_one_line_without_it(redis: RedisServer) -> None:
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("url", ["http://h", "redis:/h", "redis://h:0", "redis://h:x/0", "x://user:secret-word@h/0"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://h", "redis:/h", "redis://h:0", "redis://h:x/0", "x://user:secret-word@h/0", "redis://a:1,b:2/0"),
+        *("redis-sentinel://a,b/0", "redis-sentinel://a,:5/0?sentinelMasterId=m", "redis-sentinel://a,b:x/0?sentinelMasterId=m"),
+    ],
+)
 def test_an_address_of_another_kind_is_one_line(url: str) -> None:
     with pytest.raises(ConfigError, match=r"\$VOICEAGENT_EVENTS is .*, expected redis://") as error:
         chosen_redis(url)
@@ -175,7 +204,21 @@ def test_an_address_is_shown_without_its_password() -> None:
     assert str(chosen_redis("rediss://voice:secret@events.example.org:6380/2?ssl_ca_certs=ca.pem")) == (
         "rediss://events.example.org:6380/2"
     )
+    watched = "rediss-sentinel://voice:secret@one,[::1]:5000/2?sentinelMasterId=calls&sentinelPassword=other"
+    address = chosen_redis(watched)
+    assert str(address) == "rediss-sentinel://one,[::1]:5000/2"
+    assert address is not None
+    assert address.hosts == [("one", 26379), ("::1", 5000)]
     assert chosen_redis("") is None
+
+
+def test_the_password_of_sentinel_is_a_secret() -> None:
+    address = RedisAddress("redis-sentinel://:planted-one@127.0.0.1:9/0?sentinelMasterId=m&sentinelPassword=planted-other-word")
+    streams = RedisStreams(address)
+    with pytest.raises(StoreError, match="is Redis up"):
+        streams.check()
+    assert redacted("planted-one and planted-other-word") == "[secret] and [secret]"
+    streams.close()
 
 
 async def test_a_call_that_only_redis_knows_is_followed_over_http(

@@ -25,6 +25,8 @@ MAX_STREAMED_CHANGES = 100_000
 RUNNING_FOR_S = 90
 """A call that its server has not marked as running for so long went down with it."""
 HOUR_S = 3600
+REPLICA_WITHIN_MS = 500
+"""The longest wait for a replica to have what was written."""
 _SENT_AT_ONCE = 1_000
 """Commands that are sent before their answers are read."""
 _IS_THERE = "equal or smaller than the target stream top item"
@@ -50,6 +52,7 @@ class RedisWriter(QueuedWriter[StreamCommand]):
     ) -> None:
         """A stream goes `keep_hours` after its last event. Raises ConfigError where the client library is missing."""
         self._redis = RedisConnection(address)
+        self._is_watched = address.is_watched
         self._keep_s = keep_hours * HOUR_S
         super().__init__(str(address), losses, retry_for_s=retry_for_s)
 
@@ -78,6 +81,8 @@ class RedisWriter(QueuedWriter[StreamCommand]):
         commands = [part.words for write in batch for part in write.parts]
         streams = dict.fromkeys(words[1] for words in commands if words[0] == "XADD")
         commands += [("EXPIRE", stream, self._keep_s) for stream in streams]
+        if self._is_watched:
+            commands.append(("WAIT", 1, REPLICA_WITHIN_MS))  # for one replica, if there is any; else its takeover loses these
         for first in range(0, len(commands), _SENT_AT_ONCE):
             for answer in self._redis.run_all(commands[first : first + _SENT_AT_ONCE]):
                 if isinstance(answer, StoreError) and _IS_THERE not in answer.why:
