@@ -46,12 +46,12 @@ class RedisServer:
         connection.close()
         return self.address
 
-    def start(self) -> None:
-        """Begin, with what was kept."""
+    def start(self, *more: str) -> None:
+        """Begin, with what was kept, and more options."""
         kept = ("--dir", str(self.folder), "--save", "", "--appendonly", "yes", "--appendfsync", "always")
         tls = ("--tls-port", str(self.tls_port), "--tls-cert-file", str(self.certificate), "--tls-key-file", str(self.key))
         options = ("--bind", "127.0.0.1", "--port", str(self.port), "--requirepass", PASSWORD, "--tls-auth-clients", "no")
-        command = [self.command, *options, *kept, *tls]
+        command = [self.command, *options, *kept, *tls, *more]
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         said = []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.redis_sentinel import watched_redis
-from tests.redis_server import PASSWORD, RedisServer
+from tests.redis_server import PASSWORD, RedisServer, free_port
 from tests.server.test_monitors import serving, told
 from tests.store.calls import keep_call
 from voiceagent.errors import ConfigError
@@ -79,6 +79,19 @@ def test_a_replica_that_takes_over_has_every_event() -> None:
         assert number_of(primary.run("XLEN", key_of("rtc_1"))) == 402
         primary.close()
     assert lost.counts == {}
+
+
+def test_a_cluster_is_refused_with_one_line(redis: RedisServer) -> None:
+    redis.stop()
+    redis.start("--appendonly", "no", "--cluster-enabled", "yes", "--cluster-port", str(free_port()))
+    streams = RedisStreams(redis.address)
+    try:
+        with pytest.raises(StoreError, match="a Redis Cluster is not supported; name a Redis that is none"):
+            streams.check()
+    finally:
+        streams.close()
+        redis.stop()
+        redis.start()
 
 
 def test_what_is_written_again_stands_there_once(redis: RedisServer) -> None:

@@ -32,6 +32,8 @@ LONGEST_WAIT_S = 3.0
 PASSING = ("LOADING", "MASTERDOWN", "READONLY", "TRYAGAIN", "CLUSTERDOWN", "UNBLOCKED", "NOREPLICAS")
 """Errors of a Redis that starts, or that another is taking over from."""
 
+NO_CLUSTER = "a Redis Cluster is not supported; name a Redis that is none, or those that Sentinel watches"
+
 Word: TypeAlias = str | bytes | int
 Command: TypeAlias = tuple[Word, ...]
 
@@ -139,7 +141,7 @@ class RedisConnection:
         elif not is_refused:
             advice = "is Redis up?"
         elif reason.startswith(("MOVED", "CROSSSLOT")):
-            advice = "a Redis Cluster is not supported; name a Redis that is none, or those that Sentinel watches"
+            advice = NO_CLUSTER
         elif "unknown command" in reason:
             advice = "Redis 6.2 or newer is needed"
         else:

@@ -12,7 +12,7 @@ import msgspec
 
 from voiceagent.store.database import StoreError
 from voiceagent.store.event_streams import ALL_CALLS, PAGE, REDELIVER_AFTER_S, CallState, StreamedEvent, StreamError, check_id
-from voiceagent.store.redis_connection import LONGEST_WAIT_S, RedisAddress, RedisConnection
+from voiceagent.store.redis_connection import LONGEST_WAIT_S, NO_CLUSTER, RedisAddress, RedisConnection
 from voiceagent.store.schema import ID_BEGINS, MAX_NAMED
 
 PREFIX = "voiceagent:"
@@ -117,8 +117,11 @@ class RedisStreams:
                 self._redis.run("XDEL", key_of(ALL_CALLS), *theirs)
 
     def check(self) -> None:
-        """Raises StoreError if it does not answer."""
+        """Raises StoreError if it does not answer, or is a cluster."""
         self._redis.run("PING")
+        (answer,) = self._redis.run_all([("CLUSTER", "INFO")])
+        if not isinstance(answer, StoreError):
+            raise StoreError(NO_CLUSTER, is_refused=True)
 
     def close(self) -> None:
         """See `EventStreams`."""
