@@ -59,9 +59,15 @@ class ToolSet:
                 for source in self._sources:
                     group.create_task(source.open())
             self._check()
-        except* ConfigError as errors:
+        except ConfigError:
             await self.close()
-            raise next(_leaves(errors)) from None
+            raise
+        except ExceptionGroup as errors:  # what an `except*` raises comes in a group again, before Python 3.11.4
+            await self.close()
+            refused = next(_leaves(errors), None)
+            if refused is None:
+                raise
+            raise refused from None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -166,9 +172,9 @@ def _source(entry: str | ToolEntry, base_dir: Path) -> ToolSource:
     return McpServer(entry.mcp, base_dir)
 
 
-def _leaves(errors: ExceptionGroup[ConfigError]) -> Iterator[ConfigError]:
+def _leaves(errors: ExceptionGroup[Exception]) -> Iterator[ConfigError]:
     for error in errors.exceptions:
         if isinstance(error, ExceptionGroup):
             yield from _leaves(error)
-        else:
+        elif isinstance(error, ConfigError):
             yield error
