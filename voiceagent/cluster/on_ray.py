@@ -136,7 +136,7 @@ class ControllerActor:
         return self._controller.states()
 
     async def links(self) -> tuple[str, ...]:
-        """Where workers find gateways, `HOST:PORT` each."""
+        """The addresses at which workers find gateways, `HOST:PORT` each."""
         return self._links
 
     async def reasons(self) -> dict[str, str]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 EVENTS_VARIABLE = "VOICEAGENT_EVENTS"
 REDIS_SCHEMES = {"redis": "redis", "rediss": "rediss", "redis-sentinel": "redis", "rediss-sentinel": "rediss"}
-"""What a URL may begin with, and how the servers that it leads to are reached."""
+"""Schemes of a URL, and those by which its servers are reached."""
 SENTINEL, SENTINEL_PORT = "-sentinel", 26_379
 PRIMARY_NAME = "sentinelMasterId"
 """The part of a URL's query that has the name by which Sentinel knows the primary."""
@@ -59,7 +59,7 @@ class RedisAddress:
 
     @property
     def query(self) -> dict[str, str]:
-        """What stands behind the question mark."""
+        """The query of the URL, by name."""
         return dict(parse_qsl(urlsplit(self.url).query))
 
     def of_one(self) -> str:
