@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from bench.harness import Figure, at_least, plain
+from bench.model_service import pss_mb
 from bench.namespace import ADDRESS, namespace
 from bench.prediction import TURN_S
 from bench.program import ROOT, answering
@@ -32,7 +33,7 @@ NOTES = """
 has one, and the callers have the others. Where it has fewer, the server has all but the last, which is the callers'. Then the
 workers share cores, and the figure says what several processes cost, not how far more cores carry. *A core* is one of those that
 the server could use. With `--namespaces` the server has a network namespace of its own, which the callers reach by a pair of
-virtual interfaces; else all run on loopback.
+virtual interfaces; else all run on loopback. *Memory* is that of all processes after the last step; what they share counts once.
 """
 
 
@@ -50,8 +51,8 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
     first = 0.0
     for workers in WORKERS:
         server, callers = split(sorted(os.sched_getaffinity(0)), workers)
-        result = await _load(workers, server, callers, options)
-        figures += _figures(result, workers, len(server))
+        result, memory_mb = await _load(workers, server, callers, options)
+        figures += _figures(result, workers, len(server), memory_mb)
         each = result.highest / len(server)
         if workers == WORKERS[0]:
             first = each
@@ -61,7 +62,8 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
     return figures
 
 
-async def _load(workers: int, server: list[int], callers: list[int], options: argparse.Namespace) -> LoadResult:
+async def _load(workers: int, server: list[int], callers: list[int], options: argparse.Namespace) -> tuple[LoadResult, float]:
+    """The calls, and the memory of the server after them, in MB."""
     steps = tuple(options.calls or LADDER)
     hold_s = options.turns * TURN_S if options.turns else HOLD_S
     more = ["--profile", options.profile or BUNDLED, "--workers", str(workers), "--max-calls", str(2 * max(steps)), "--port", "0"]
@@ -74,7 +76,7 @@ async def _load(workers: int, server: list[int], callers: list[int], options: ar
         keys = {variable: secrets.token_urlsafe(32) for variable in (KEYS_VARIABLE, VARIABLES["metrics"])}
         command = (*before, sys.executable, "-m", "voiceagent", "serve", *more)
         with _on(server):
-            async with answering(folder / "server.log", *command, VOICEAGENT_DATA=name, **keys) as (url, _):
+            async with answering(folder / "server.log", *command, VOICEAGENT_DATA=name, **keys) as (url, process):
                 out = folder / "load.json"
                 asked = ("--url", url, "--calls", ",".join(map(str, steps)), "--ramp", "--hold", f"{hold_s:g}")
                 calling = (sys.executable, "-m", "voiceagent", "bench", "load", *asked, "--format", "json", "--out", str(out))
@@ -82,7 +84,8 @@ async def _load(workers: int, server: list[int], callers: list[int], options: ar
                 with _on(callers):
                     child = await asyncio.create_subprocess_exec(*calling, cwd=ROOT, env={**os.environ, **presented})
                 await child.wait()
-        return read_load(out)
+                memory_mb = sum(pss_mb(each.pid) for each in (process, *process.children(recursive=True)))
+        return read_load(out), memory_mb
 
 
 @contextmanager
@@ -96,10 +99,11 @@ def _on(cores: list[int]) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-def _figures(result: LoadResult, workers: int, cores: int) -> Iterator[Figure]:
+def _figures(result: LoadResult, workers: int, cores: int, memory_mb: float) -> Iterator[Figure]:
     label = f"{result.profile}, {workers} worker{'' if workers == 1 else 's'}"
     yield plain(f"{label}: cores of the server", cores, "")
     yield plain(f"{label}: calls within the budget", result.highest, "")
+    yield plain(f"{label}: memory of all its processes", memory_mb, "MB")
     for step in result.steps:
         if step.waits is None:
             continue
