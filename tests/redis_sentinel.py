@@ -17,7 +17,7 @@ from voiceagent.store.redis_connection import RedisAddress, RedisConnection
 
 NAME = "calls-events"
 SENTINEL_PASSWORD = "planted-sentinel-password"
-DOWN_AFTER_MS = 300
+DOWN_AFTER_MS = 1000
 
 
 @dataclass
@@ -78,13 +78,28 @@ class WatchedRedis:
         """Kill it. The Sentinels promote the replica."""
         self.processes[self.primary].kill()
 
+    def replace_the_primary(self) -> None:
+        """Have the Sentinels promote the replica, while the primary lives and takes what is written."""
+        sentinel = self._sentinel(self.sentinels[0])
+        sentinel.run("SENTINEL", "FAILOVER", NAME)
+        sentinel.close()
+
+    def kill_the_replica(self) -> None:
+        """Kill it, with the Sentinels: nobody takes over."""
+        for port in (*self.sentinels, self.replica):
+            if port != self.sentinels[0]:
+                self.processes[port].kill()
+
     def until_known(self) -> None:
         """Wait until each Sentinel knows the replica and the others: before, none can be elected."""
         for port in self.sentinels:
-            sentinel = RedisConnection(RedisAddress(f"redis://:{SENTINEL_PASSWORD}@127.0.0.1:{port}/0"))
+            sentinel = self._sentinel(port)
             while not self._is_known(sentinel):
                 pass
             sentinel.close()
+
+    def _sentinel(self, port: int) -> RedisConnection:
+        return RedisConnection(RedisAddress(f"redis://:{SENTINEL_PASSWORD}@127.0.0.1:{port}/0"))
 
     def _is_known(self, sentinel: RedisConnection) -> bool:
         replicas, others = (sentinel.run("SENTINEL", asked, NAME) for asked in ("REPLICAS", "SENTINELS"))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.redis_sentinel import watched_redis
+from tests.redis_sentinel import WatchedRedis, watched_redis
 from tests.redis_server import PASSWORD, RedisServer, free_port
 from tests.server.test_monitors import serving, told
 from tests.store.calls import keep_call
@@ -60,8 +61,10 @@ def test_a_redis_that_goes_down_loses_nothing_if_it_comes_back(redis: RedisServe
     assert streamed(redis.address) == [str(number) for number in range(1, 50)]
 
 
-def test_a_replica_that_takes_over_has_every_event() -> None:
-    """Its primary is killed while events are written, of which it acknowledged some a moment before."""
+@pytest.mark.parametrize("change", [WatchedRedis.kill_the_primary, WatchedRedis.replace_the_primary])
+def test_a_replica_that_takes_over_has_every_event(change: Callable[[WatchedRedis], None]) -> None:
+    """Its primary is killed while events are written, of which it acknowledged some a moment before, or goes on as if nothing had
+    happened."""
     with watched_redis() as watched:
         writer = RedisWriter(watched.address, lost := Losses())
         write(writer, 1, 2)
@@ -71,13 +74,28 @@ def test_a_replica_that_takes_over_has_every_event() -> None:
             if number == 200:
                 while writer.written[STREAMED] < 100:
                     threading.Event().wait(0.001)
-                watched.kill_the_primary()
+                change(watched)
         wait_for(writer, 402)
         writer.close()
-        assert streamed(watched.address) == [str(number) for number in range(1, 403)]
         primary = RedisConnection(RedisAddress(f"redis://:{PASSWORD}@127.0.0.1:{watched.replica}/0"))
+        while b"role:master" not in bytes(str(primary.run("INFO", "replication")), "ascii"):
+            threading.Event().wait(0.01)
         assert number_of(primary.run("XLEN", key_of("rtc_1"))) == 402
         primary.close()
+        assert streamed(watched.address) == [str(number) for number in range(1, 403)]
+    assert lost.counts == {}
+
+
+def test_without_a_replica_events_are_written_all_the_same() -> None:
+    with watched_redis() as watched:
+        watched.kill_the_replica()
+        writer = RedisWriter(watched.address, lost := Losses())
+        write(writer, 1, 3)
+        wait_for(writer, 3)
+        write(writer, 4, 6)
+        wait_for(writer, 6)
+        writer.close()
+        assert streamed(watched.address) == ["1", "2", "3", "4", "5", "6"]
     assert lost.counts == {}
 
 

@@ -25,8 +25,9 @@ MAX_STREAMED_CHANGES = 100_000
 RUNNING_FOR_S = 90
 """A call that its server has not marked as running for so long went down with it."""
 HOUR_S = 3600
-REPLICA_WITHIN_MS = 500
-"""The longest wait for a replica to have what was written."""
+REPLICA_WITHIN_MS, REPLICA_TRIES = 500, 4
+"""The longest wait for a replica to have what was written, and how often it is written before there counts as none. A primary
+that was replaced and does not know yet has none either, and what it takes is lost."""
 _SENT_AT_ONCE = 1_000
 """Commands that are sent before their answers are read."""
 _IS_THERE = "equal or smaller than the target stream top item"
@@ -52,7 +53,7 @@ class RedisWriter(QueuedWriter[StreamCommand]):
     ) -> None:
         """A stream goes `keep_hours` after its last event. Raises ConfigError where the client library is missing."""
         self._redis = RedisConnection(address)
-        self._is_watched = address.is_watched
+        self._is_watched = self._has_replica = address.is_watched
         self._keep_s = keep_hours * HOUR_S
         super().__init__(str(address), losses, retry_for_s=retry_for_s)
 
@@ -81,12 +82,23 @@ class RedisWriter(QueuedWriter[StreamCommand]):
         commands = [part.words for write in batch for part in write.parts]
         streams = dict.fromkeys(words[1] for words in commands if words[0] == "XADD")
         commands += [("EXPIRE", stream, self._keep_s) for stream in streams]
-        if self._is_watched:
-            commands.append(("WAIT", 1, REPLICA_WITHIN_MS))  # for one replica, if there is any; else its takeover loses these
+        if not self._is_watched:
+            self._send(commands)
+            return
+        for _ in range(REPLICA_TRIES if self._has_replica else 1):
+            self._has_replica = self._send([*commands, ("WAIT", 1, REPLICA_WITHIN_MS)]) != 0
+            if self._has_replica:
+                return
+            self._redis.close()  # it may be the primary no more: Sentinel is asked again
+
+    def _send(self, commands: Sequence[Command]) -> object:
+        """Send all; returns the last answer. Raises StoreError."""
+        answer: object = None
         for first in range(0, len(commands), _SENT_AT_ONCE):
             for answer in self._redis.run_all(commands[first : first + _SENT_AT_ONCE]):
                 if isinstance(answer, StoreError) and _IS_THERE not in answer.why:
                     raise answer
+        return answer
 
     def _disconnect(self) -> None:
         self._redis.close()  # it connects again by itself
