@@ -84,6 +84,13 @@ class WatchedRedis:
         sentinel.run("SENTINEL", "FAILOVER", NAME)
         sentinel.close()
 
+    def until_replaced(self) -> None:
+        """Wait until the Sentinels name the replica as the primary."""
+        sentinel = self._sentinel(self.sentinels[0])
+        while sentinel.run("SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME) != [b"127.0.0.1", str(self.replica).encode()]:
+            pass
+        sentinel.close()
+
     def kill_the_replica(self) -> None:
         """Kill it, with the Sentinels: nobody takes over."""
         for port in (*self.sentinels, self.replica):

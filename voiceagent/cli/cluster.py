@@ -75,8 +75,8 @@ Examples:
   voiceagent cluster up --config agent.yaml --workers 3              a Ray of its own, on loopback
   voiceagent cluster up --config agent.yaml --workers 2 --max-workers 8 --idle-places 4
   voiceagent cluster up --config agent.yaml --address auto --region eu --region us
-  voiceagent cluster up --config agent.yaml --address auto --link one:7070 --link two:7070
-                                                                     on the machine `one`; on `two` with its link first
+  voiceagent cluster up --address auto --link one:7070 --link two:7070      on the machine `one`
+  voiceagent cluster up --address auto --link two:7070 --link one:7070      a second gateway, on `two`
 
 Without --address Ray ends with this command, and so do the workers. With --address they go on, and
 the next `up` finds them: in place of the gateway that has ended, or as one more.
