@@ -1,15 +1,19 @@
 // Two pages, one that calls over WebRTC and one over a WebSocket, through a network that is cut and comes back, through a server that
-// freezes and goes on, and through one that ends and is followed by another. Without the server's process, one page through the network
+// freezes and goes on, and through one that ends and is followed by another, which takes no call for a while. Without the server's process, one page through the network
 // alone. Returns what was shown. URL [SERVER_PID]
 import { onlyRelays, state, type } from './calls.mjs';
 import { TcpWay, byOwnWays } from './network.mjs';
 
 const FROZEN_UNTIL_MS = 4_000;
+const WAYS = ['/v1/realtime/calls', 'WebSocket'];
+const REFUSALS = 5;
+const LOOK_EVERY_MS = 40;
+const WAIT_MS = 60_000;
 
 /** A page in a call, whose microphone is off. */
 async function called(browser, address, before) {
   const page = await browser.open(address, { before });
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(WAIT_MS);
   await page.evaluate(() => {
     globalThis.states = [];
     new MutationObserver(() => globalThis.states.push(document.body.dataset.state)).observe(document.body, { attributeFilter: ['data-state'] });
@@ -63,6 +67,16 @@ async function breaks(pages, breaking, mending = () => {}) {
   }));
 }
 
+/** Each way to take a call up again was refused often, by a server that takes no call yet. It takes calls from now on. */
+async function isRefused(tcp) {
+  const untilMs = Date.now() + WAIT_MS;
+  while (!WAYS.every((way) => tcp.refused[way] >= REFUSALS)) {
+    if (Date.now() > untilMs) throw new Error(`the pages gave up: ${JSON.stringify(tcp.refused)}`);
+    await new Promise((resolve) => { setTimeout(resolve, LOOK_EVERY_MS); });
+  }
+  tcp.isRefusing = false;
+}
+
 export default async function lost(browser, url, serverPid) {
   const ways = [];
   const tcp = new TcpWay();
@@ -84,7 +98,10 @@ export default async function lost(browser, url, serverPid) {
       await new Promise((resolve) => { setTimeout(resolve, Math.max(0, FROZEN_UNTIL_MS - (Date.now() - atMs))); });
       signal('SIGCONT');
     });
-    const restart = await breaks(pages, () => signal('SIGTERM'));
+    const restart = await breaks(pages, () => {
+      tcp.isRefusing = true;
+      signal('SIGTERM');
+    }, () => isRefused(tcp));
     return { network, freeze, restart, transports };
   } finally {
     ways.forEach((way) => way.close());

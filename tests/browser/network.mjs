@@ -47,7 +47,12 @@ export class TcpWay {
   async open(url) {
     const { hostname, port } = new URL(url);
     this.pairs = new Set();
+    this.refused = {};
     this.listener = net.createServer((front) => {
+      if (this.isRefusing) {
+        this.refuse(front);
+        return;
+      }
       const back = net.connect(Number(port), hostname);
       const pair = [front, back];
       this.pairs.add(pair);
@@ -70,6 +75,19 @@ export class TcpWay {
   mend() {
     this.isCut = false;
     this.pairs.forEach((pair) => pair.forEach((one) => one.resume()));
+  }
+
+  /** Answer as a server does that lives and takes no call yet. */
+  refuse(front) {
+    front.on('error', () => {});
+    front.once('data', (data) => {
+      const head = data.toString();
+      const path = /^\w+ ([^ ?]+)/.exec(head)[1];
+      const asked = /^upgrade: websocket/im.test(head) ? 'WebSocket' : path;
+      this.refused[asked] = (this.refused[asked] ?? 0) + 1;
+      const status = path === '/healthz' ? '200 OK' : '503 Service Unavailable';
+      front.end(`HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`);
+    });
   }
 
   close() {

@@ -15,13 +15,15 @@ export class CallProblem extends Error {
   /**
    * @param {ProblemCode} code
    * @param {string} message
-   * @param {{retryAfterS?: number}} [more] when the server says after how many seconds to try again
+   * @param {{retryAfterS?: number, status?: number}} [more] `retryAfterS`: when the server says after how many seconds to try again;
+   *   `status`: the HTTP status that the server answered with
    */
-  constructor(code, message, { retryAfterS } = {}) {
+  constructor(code, message, { retryAfterS, status = 0 } = {}) {
     super(message);
     this.name = 'CallProblem';
     this.code = code;
     this.retryAfterS = retryAfterS;
+    this.status = status;
   }
 }
 
@@ -51,7 +53,7 @@ export async function problemFrom(response, keySent) {
   }
   if (code === 'invalid_api_key' && !keySent) code = 'missing_api_key';
   const seconds = Number(response.headers.get('Retry-After'));
-  return new CallProblem(/** @type {ProblemCode} */ (code), message, seconds > 0 ? { retryAfterS: seconds } : {});
+  return new CallProblem(/** @type {ProblemCode} */ (code), message, { status: response.status, ...(seconds > 0 ? { retryAfterS: seconds } : {}) });
 }
 
 /**

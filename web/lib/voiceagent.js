@@ -18,7 +18,7 @@ import { Conversation } from './conversation.js';
 import { closeStream, openMicrophone, silence } from './microphone.js';
 import { CallProblem, problemFrom } from './problem.js';
 import { EVENT_CHANNEL } from './protocol.js';
-import { Pulse, isThere, receivedBy, receivedOver } from './pulse.js';
+import { Pulse, receivedBy, receivedOver } from './pulse.js';
 import { RecordingNotice } from './recording.js';
 
 export { CallProblem, RecordingNotice };
@@ -32,9 +32,8 @@ const FIRST_ADDRESS_MS = 2_000;
 const CONNECT_MS = 4_500;
 const LOST_AFTER_MS = 1_500;
 const AGAIN_MS = 1_000;
-const MAX_REFUSALS = 3;
-/** Problems with which a call cannot be taken up again. */
-const OVER = ['missing_api_key', 'invalid_api_key', 'offer_refused'];
+/** The server's answers that mean that a call cannot be taken up again. After any other, such as 503 while models are loaded, it is tried again. */
+const OVER = [400, 401, 403, 409];
 
 export class VoiceAgent extends EventTarget {
   /** @param {{url?: string, key?: string}} [options] `url`: where the server is, this page's by default; `key`: a key or a client secret */
@@ -129,7 +128,7 @@ export class VoiceAgent extends EventTarget {
     const attempt = new AbortController();
     this._attempt = attempt;
     const untilMs = performance.now() + this._resumeMs;
-    for (let refusals = 0; ;) {
+    for (;;) {
       this._setState('resuming', networkCause());
       if (this._peer) this._lostPeers.push(this._peer);
       const trying = new AbortController();
@@ -140,9 +139,9 @@ export class VoiceAgent extends EventTarget {
         break;
       } catch (error) {
         if (attempt.signal.aborted) return undefined;
-        // A WebSocket does not say why it fails: a token that is worth nothing any more looks like a server that is away.
-        if (this._socket && (await isThere(this.url))) refusals += 1;
-        const isOver = refusals > MAX_REFUSALS || (error instanceof CallProblem && OVER.includes(error.code));
+        const status = this._socket ? await statusOf(this.url, this._token) : error instanceof CallProblem ? error.status : 0;
+        if (attempt.signal.aborted) return undefined;
+        const isOver = OVER.includes(status);
         if (isOver || this._endReason || performance.now() > untilMs) return this._finish(this._endReason || 'lost');
         await pause(AGAIN_MS, trying.signal);
         trying.abort();
@@ -485,6 +484,20 @@ export class VoiceAgent extends EventTarget {
   /** @param {string} type @param {unknown} detail */
   _emit(type, detail) {
     this.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+}
+
+/**
+ * The server's answer to a resume token; 0 if there is none. A WebSocket does not say why it was refused. The same request without an
+ * upgrade changes nothing: 401 if the token is worth nothing any more, 426 if it is good.
+ * @param {string} url @param {string} token @returns {Promise<number>}
+ */
+async function statusOf(url, token) {
+  try {
+    const headers = { Authorization: `Bearer ${token}` };
+    return (await fetch(`${url}/v1/realtime`, { headers, cache: 'no-store', signal: AbortSignal.timeout(CONNECT_MS) })).status;
+  } catch {
+    return 0;
   }
 }
 
