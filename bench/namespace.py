@@ -18,6 +18,10 @@ def namespace() -> Iterator[tuple[str, ...]]:
     _ip("netns", "add", name)
     try:
         _ip("link", "add", ours, "type", "veth", "peer", "name", theirs, "netns", name)
+    except BaseException:
+        _ip("netns", "del", name)
+        raise
+    try:
         _ip("addr", "add", f"{OUR_ADDRESS}/{BITS}", "dev", ours)
         _ip("link", "set", ours, "up")
         _ip("-n", name, "addr", "add", f"{ADDRESS}/{BITS}", "dev", theirs)
@@ -25,7 +29,8 @@ def namespace() -> Iterator[tuple[str, ...]]:
         _ip("-n", name, "link", "set", "lo", "up")
         yield ("ip", "netns", "exec", name)
     finally:
-        _ip("netns", "del", name)  # the interfaces go with it
+        _ip("link", "del", ours)  # they would go with it, but later
+        _ip("netns", "del", name)
 
 
 def _ip(*words: str) -> None:
