@@ -129,7 +129,11 @@ async def test_a_token_is_good_once_and_not_for_anything_else(server: ServerProc
             with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
                 await caller._http.ws_connect(f"{server.url}/v1/realtime", headers={"Authorization": f"Bearer {token}"})
             assert refused.value.status == 401
+            async with caller._http.get(f"{server.url}/v1/realtime", headers={"Authorization": f"Bearer {token}"}) as answer:
+                assert answer.status == 401
         headers = {"Authorization": f"Bearer {caller.token}"}
+        async with caller._http.get(f"{server.url}/v1/realtime", headers=headers) as answer:
+            assert answer.status == 426
         async with caller._http.get(f"{server.url}/v1/voiceagent/about", headers=headers) as answer:
             assert answer.status == 403
     assert first not in "\n".join(server.said())
