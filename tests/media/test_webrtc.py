@@ -231,6 +231,31 @@ async def test_the_pacer_keeps_time_and_skips_a_stall_instead_of_bursting(media_
         assert len(arrivals) == pytest.approx(whole_s * 50, abs=8)
 
 
+async def test_what_a_caller_says_has_no_gap_where_the_caller_was_held_up(media_server: MediaServer) -> None:
+    """A microphone goes on while its program is held up."""
+    frames: list[np.ndarray] = []
+
+    async def hear(leg: WebRtcLeg) -> None:
+        frames.extend([frame.pcm async for frame in leg.frames()])
+
+    media_server.behaviour = hear
+    async with asyncio.timeout(20), Caller(media_server.url) as caller:
+        caller.say(tone(2.0))
+        while not caller.said.spans:
+            await caller._wait_change()
+        await asyncio.sleep(0.5)
+        time.sleep(0.4)  # noqa: ASYNC251  the stall is the point
+        await caller.wait_said()
+        await caller.wait_quiet(400)
+        await caller.hangup()
+    await media_server.finish()
+    audio = np.concatenate(frames).astype(np.float64)
+    level = np.sqrt(np.mean(audio[: len(audio) // 160 * 160].reshape(-1, 160) ** 2, axis=1))  # of 10 ms each
+    loud = np.flatnonzero(level > 0.5 * np.median(level[level > 1000]))
+    assert loud[-1] - loud[0] == pytest.approx(200, abs=4)
+    assert len(loud) == pytest.approx(200, abs=4)
+
+
 async def test_a_long_silence_is_hardly_sent_and_speech_after_it_comes_at_once(media_server: MediaServer) -> None:
     quiet: list[int] = []
     enough = asyncio.Event()

@@ -44,6 +44,8 @@ MAX_SAY_S = 600
 """The most speech that may wait to be said, in seconds."""
 BLOCKED_AFTER_S = 4.5
 """After this time without a way for UDP a call goes over the WebSocket. The server waits a little longer."""
+LATE_FRAMES = 30
+"""A microphone goes on while its program is held up. So many frames, 0.6 s, are sent at once then; no word gets a gap."""
 SILENT_MS = 2000.0
 """After this time without a packet the call is taken up again."""
 WATCHED_S = 0.5
@@ -237,7 +239,7 @@ class Caller:
 
     async def _open_socket(self) -> None:
         socket = SocketConnection(
-            PacedAudio(self._next_frame, sent=self._on_sent, encoder=PcmEncoder()),
+            PacedAudio(self._next_frame, sent=self._on_sent, encoder=PcmEncoder(), late_frames=LATE_FRAMES),
             self._on_frame,
             self._note,
             self._events.take,
@@ -257,7 +259,7 @@ class Caller:
     async def _negotiate(self) -> Peer:
         codec = opus_codec()
         receiver = self._receiver = AudioReceiver(PLAYED_HZ, self._on_frame, payload_type=codec.payloadType)
-        self._audio = PacedAudio(self._next_frame, sent=self._on_sent)
+        self._audio = PacedAudio(self._next_frame, sent=self._on_sent, late_frames=LATE_FRAMES)
         servers = await ice_servers(self.url, self._token) if self._ice_servers is None else self._ice_servers
         peer = Peer(self._audio, partial(self._on_rtp, receiver), opus.RTP_CLOCK_HZ, PeerOptions(servers))
         self._peer = peer

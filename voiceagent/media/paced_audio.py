@@ -16,7 +16,7 @@ from voiceagent.media.jitter import Jitter
 from voiceagent.media.ticker import PHASES, SLOT_S, Seat, Ticker
 
 MAX_LATE_FRAMES = 3
-"""A stall longer than this is skipped on the time line; a shorter one is made up for in a burst."""
+"""The longest stall that is made up for, where nothing else is said: a listener does not wait for more."""
 
 QUIET_AFTER_FRAMES = 10
 """Frames of silence that are sent in full; then packets stop, if silence need not be sent."""
@@ -52,10 +52,12 @@ class PacedAudio:
         encoder: AudioEncoder | None = None,
         idle: Callable[[], bool] | None = None,
         plays: Callable[[NDArray[np.int16] | None, float], None] | None = None,
+        late_frames: int = MAX_LATE_FRAMES,
     ) -> None:
         """`idle` tells whether `source` would give silence. With it, long silences are not sent (DTX), and `hurry` must be called
         when they end. `plays` is called with each frame before it is handed over, and with the time at which it was due, in
-        milliseconds of `time.monotonic`."""
+        milliseconds of `time.monotonic`. `late_frames`: a stall longer than this is skipped on the time line, which leaves a gap
+        in what is said; a shorter one is made up for in a burst."""
         self.skipped_frames = 0
         """Frames that were skipped because the event loop stalled."""
         self.departures = Jitter()
@@ -63,6 +65,7 @@ class PacedAudio:
         self._sent = sent
         self._idle = idle
         self._plays = plays
+        self._late_frames = late_frames
         self._first_ms = 0.0
         """The time at which the first frame was due."""
         self._silent_frames = 0
@@ -134,7 +137,7 @@ class PacedAudio:
             self._wanted = max(self._wanted, await self._seat.rest(self._wanted, quiet_until))
             return
         late_frames = (await self._seat.tick(self._wanted - 1) - self._wanted) // PHASES
-        if late_frames > MAX_LATE_FRAMES:
+        if late_frames > self._late_frames:
             self.skipped_frames += late_frames
             self._wanted += late_frames * PHASES
         elif late_frames > 0:
