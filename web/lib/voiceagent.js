@@ -133,13 +133,14 @@ export class VoiceAgent extends EventTarget {
       if (this._peer) this._lostPeers.push(this._peer);
       const trying = new AbortController();
       globalThis.addEventListener('online', () => trying.abort(), { signal: trying.signal });
+      const within = () => AbortSignal.any([attempt.signal, trying.signal, AbortSignal.timeout(CONNECT_MS)]);
       try {
-        await this._open(microphone, AbortSignal.any([attempt.signal, trying.signal, AbortSignal.timeout(CONNECT_MS)]));
+        await this._open(microphone, within());
         trying.abort();
         break;
       } catch (error) {
         if (attempt.signal.aborted) return undefined;
-        const status = this._socket ? await statusOf(this.url, this._token) : error instanceof CallProblem ? error.status : 0;
+        const status = this._socket ? await statusOf(this.url, this._token, within()) : error instanceof CallProblem ? error.status : 0;
         if (attempt.signal.aborted) return undefined;
         const isOver = OVER.includes(status);
         if (isOver || this._endReason || performance.now() > untilMs) return this._finish(this._endReason || 'lost');
@@ -490,12 +491,11 @@ export class VoiceAgent extends EventTarget {
 /**
  * The server's answer to a resume token; 0 if there is none. A WebSocket does not say why it was refused. The same request without an
  * upgrade changes nothing: 401 if the token is worth nothing any more, 426 if it is good.
- * @param {string} url @param {string} token @returns {Promise<number>}
+ * @param {string} url @param {string} token @param {AbortSignal} signal @returns {Promise<number>}
  */
-async function statusOf(url, token) {
+async function statusOf(url, token, signal) {
   try {
-    const headers = { Authorization: `Bearer ${token}` };
-    return (await fetch(`${url}/v1/realtime`, { headers, cache: 'no-store', signal: AbortSignal.timeout(CONNECT_MS) })).status;
+    return (await fetch(`${url}/v1/realtime`, { headers: { Authorization: `Bearer ${token}` }, cache: 'no-store', signal })).status;
   } catch {
     return 0;
   }
