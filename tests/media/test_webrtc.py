@@ -80,6 +80,7 @@ async def clicks_heard(server: MediaServer, impairment: Impairment, seconds: int
         for _ in range(2 * seconds):
             caller.say(beep)
         await caller.wait_said()
+        assert not caller.end_reason
         said = [span.onset_ms for span in caller.said.spans]
         counters = server.legs[-1].counters
     print(impairment, counters)
