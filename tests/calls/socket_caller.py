@@ -23,7 +23,8 @@ class SocketCaller:
     """One call. `async with SocketCaller(url) as caller:` connects and hangs up."""
 
     def __init__(self, url: str, key: str = "any", *, extras: bool = True, patient: bool = False) -> None:
-        """`patient`: a server that says that it is busy for a moment (503) is asked again when it says, for a minute at most."""
+        """`patient`: a server that is busy for a moment (503), or was asked too often (429), is asked again when it says, for a
+        minute at most."""
         self.url = url
         self._patient = patient
         self.events: list[dict[str, Any]] = []
@@ -77,7 +78,7 @@ class SocketCaller:
             try:
                 return await self._http.ws_connect(address, headers=headers, max_msg_size=0)
             except aiohttp.WSServerHandshakeError as refused:
-                if not self._patient or refused.status != 503 or refused.headers is None:
+                if not self._patient or refused.status not in (429, 503) or refused.headers is None:
                     raise
                 await asyncio.sleep(float(refused.headers["Retry-After"]))
 
