@@ -1,6 +1,6 @@
 // Two pages, one that calls over WebRTC and one over a WebSocket, through a network that is cut and comes back, through a server that
-// freezes and goes on, and through one that ends and is followed by another, which takes no call for a while. Without the server's process, one page through the network
-// alone. Returns what was shown. URL [SERVER_PID]
+// freezes and goes on, and through one that ends and is followed by another, which takes no call for a while. Without the server's
+// process, one page through the network alone. Returns what was shown. URL [SERVER_PID]
 import { onlyRelays, state, type } from './calls.mjs';
 import { TcpWay, byOwnWays } from './network.mjs';
 

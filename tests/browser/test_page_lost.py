@@ -32,7 +32,7 @@ async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Serv
 def check_taken_up(page: dict[str, Any]) -> None:
     """The reply went on, and nothing tells of the loss any more."""
     assert " ".join(page["heard"]) == STORY
-    assert page["states"][-2:] == ["resuming", "live"]
+    assert page["states"][-2:] == ["resuming", "live"], page["states"]
     assert page["problem"]
     assert page["muted"] == "true"
 

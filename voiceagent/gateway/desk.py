@@ -74,6 +74,8 @@ class Desk:
                     writer.write(line_of(answer))
         except (OSError, ValueError) as error:
             log.warning("the link of a worker broke: %s", error)
+            if member is not None and isinstance(error, OSError) and not isinstance(error, ConnectionError):
+                self.members.vanished(member)
         finally:
             if member is not None:
                 self.members.lost(member)

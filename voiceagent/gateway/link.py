@@ -73,7 +73,7 @@ class FrontLink(ApplicationPart):
 
     async def _linked(self, app: web.Application, front: str) -> None:
         """Talk to a front until the link ends."""
-        reader, writer = await connected(front, MAX_LINE_BYTES)
+        reader, writer = await connected(front, MAX_LINE_BYTES, is_link=True)
 
         def send(message: ToFront) -> None:
             if writer.transport.get_write_buffer_size() > MAX_UNSENT_BYTES:

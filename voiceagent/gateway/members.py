@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
+from weakref import WeakValueDictionary
 
 from voiceagent.gateway.messages import WorkerStatus
 
@@ -43,12 +45,17 @@ class Members(Protocol):
         """A worker did not take a connection: it is not to be asked again until it tells of itself."""
         ...
 
+    def vanishing(self, address: str) -> asyncio.Event:
+        """The event that the machine of the worker at this address has vanished: its connections do not end by themselves."""
+        ...
+
 
 class LinkedMembers:
     """The workers whose links are up. Implements `Members`."""
 
     def __init__(self) -> None:
         self._by_number: dict[int, Member] = {}
+        self._vanishing: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
 
     def living(self) -> Sequence[Member]:
         """See `Members`."""
@@ -59,6 +66,15 @@ class LinkedMembers:
         known = self._by_number.get(member.number)
         if known is not None and known.address == member.address:
             del self._by_number[member.number]
+
+    def vanishing(self, address: str) -> asyncio.Event:
+        """See `Members`."""
+        return self._vanishing.setdefault(address, asyncio.Event())
+
+    def vanished(self, member: Member) -> None:
+        """The machine of a worker acknowledges nothing any more."""
+        if (event := self._vanishing.pop(member.address, None)) is not None:
+            event.set()
 
     def came(self, member: Member) -> None:
         """A worker's link is up."""

@@ -70,7 +70,7 @@ class Proxy:
         )
         answer = await self._asked(request, route, self.headers(request, is_socket=is_socket), body)
         if answer.status == 101:
-            return await tunnel.carry(request, answer, self._tunnels)
+            return await tunnel.carry(request, answer, self._tunnels, self._members.vanishing(answer.address))
         try:
             if await self._is_guessing(request, answer):
                 return _slowed().response()

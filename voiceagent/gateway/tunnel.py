@@ -36,9 +36,9 @@ class TunnelResponse(web.StreamResponse):
         """Nothing."""
 
 
-async def carry(request: web.Request, answer: UpstreamAnswer, tasks: TaskOwner) -> web.StreamResponse:
-    """Pass on what both sides send, until one of them ends. What a client sent last reaches the worker also when the client has
-    gone by then: `tasks` own the tunnel, so the end of its handler does not cut it."""
+async def carry(request: web.Request, answer: UpstreamAnswer, tasks: TaskOwner, vanished: asyncio.Event) -> web.StreamResponse:
+    """Pass on what both sides send, until one of them ends, or the worker's machine has vanished. What a client sent last reaches
+    the worker also when the client has gone by then: `tasks` own the tunnel, so the end of its handler does not cut it."""
     connection, transport = request.protocol, request.transport
     if transport is None or not isinstance(connection, HttpConnection):
         await answer.close()
@@ -48,22 +48,29 @@ async def carry(request: web.Request, answer: UpstreamAnswer, tasks: TaskOwner) 
     connection.divert(from_client)
     lines = [f"HTTP/1.1 101 {answer.reason}", *(f"{name}: {value}" for name, value in answer.headers)]
     transport.write("".join(f"{line}\r\n" for line in (*lines, "")).encode("utf-8", "surrogateescape"))
-    await asyncio.shield(tasks.start(_carry(connection, transport, from_client, answer), "tunnel of a WebSocket"))
+    await asyncio.shield(tasks.start(_carry(connection, transport, from_client, answer, vanished), "tunnel of a WebSocket"))
     return TunnelResponse()
 
 
 async def _carry(
-    connection: HttpConnection, transport: asyncio.Transport, from_client: asyncio.StreamReader, answer: UpstreamAnswer
+    connection: HttpConnection,
+    transport: asyncio.Transport,
+    from_client: asyncio.StreamReader,
+    answer: UpstreamAnswer,
+    vanished: asyncio.Event,
 ) -> None:
-    """Ends when the worker has ended, or when the client has gone and all that it sent has been passed on."""
+    """Ends when the worker has ended or vanished, or when the client has gone and all that it sent has been passed on."""
     try:
         async with (
             running(_up(from_client, answer.writer), "to a worker") as up,
             running(_down(answer.reader, connection, transport), "to a client") as down,
+            running(vanished.wait(), "vanishing of a worker") as gone,
         ):
-            await asyncio.wait((up, down), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((up, down, gone), return_when=asyncio.FIRST_COMPLETED)
     finally:
         transport.close()
+        if vanished.is_set():
+            answer.writer.transport.abort()  # it would wait until all was acknowledged
         await answer.close()
 
 

@@ -30,6 +30,8 @@ Headers = Sequence[tuple[str, str]]
 class UpstreamAnswer:
     """The answer of a worker, whose body is still to be read."""
 
+    address: str
+    """The worker's."""
     status: int
     reason: str
     headers: Headers
@@ -126,7 +128,7 @@ async def ask(address: str, method: str, target: str, headers: Headers, body: by
     except BaseException:
         writer.close()
         raise
-    return UpstreamAnswer(status, reason, found, reader, writer, method != "HEAD" and status not in (101, 204, 304))
+    return UpstreamAnswer(address, status, reason, found, reader, writer, method != "HEAD" and status not in (101, 204, 304))
 
 
 def _head(method: str, target: str, headers: Headers, body: bytes) -> bytes:

@@ -106,7 +106,7 @@ export function receivedOver(socket, url) {
 }
 
 /** True when the server answers within a moment. @param {string} url */
-export async function isThere(url) {
+async function isThere(url) {
   try {
     return (await fetch(`${url}/healthz`, { cache: 'no-store', mode: 'no-cors', signal: AbortSignal.timeout(PROBE_MS) })).status < 502;
   } catch {
