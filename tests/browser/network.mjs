@@ -2,23 +2,34 @@
 import dgram from 'node:dgram';
 import net from 'node:net';
 
-/** The way of one WebRTC connection from the browser to the server, until it is cut. */
+/** The way of one WebRTC connection from the browser to the server, until it is cut. Like a NAT, it has a port of its own for each port
+ * of the browser: what the server answers to one of them reaches no other. */
 class Way {
-  async open(host, port) {
+  constructor() {
     this.front = dgram.createSocket('udp4');
-    this.back = dgram.createSocket('udp4');
-    await Promise.all([this.front, this.back].map((socket) => new Promise((resolve) => { socket.bind(0, host, resolve); })));
+    this.backs = new Map();
+  }
+
+  async open(host, port) {
     this.front.on('message', (data, from) => {
-      this.browser = from;
-      if (!this.isCut) this.back.send(data, port, host);
+      if (!this.isCut) this.backFor(from).send(data, port, host);
     });
-    this.back.on('message', (data) => { if (!this.isCut && this.browser) this.front.send(data, this.browser.port, this.browser.address); });
+    await new Promise((resolve) => { this.front.bind(0, host, resolve); });
     return this.front.address().port;
   }
 
+  backFor({ address, port }) {
+    const browser = `${address}:${port}`;
+    const known = this.backs.get(browser);
+    if (known) return known;
+    const back = dgram.createSocket('udp4');
+    back.on('message', (data) => { if (!this.isCut) this.front.send(data, port, address); });
+    this.backs.set(browser, back);
+    return back;
+  }
+
   close() {
-    this.front.close();
-    this.back.close();
+    [this.front, ...this.backs.values()].forEach((socket) => socket.close());
   }
 }
 
