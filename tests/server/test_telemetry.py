@@ -21,7 +21,7 @@ from voiceagent.conversation.actions import Failure, ToolEnded
 from voiceagent.conversation.events import TimerFired
 from voiceagent.errors import ConfigError
 from voiceagent.latency.spans import Span, Stage, TurnFacts, TurnReport
-from voiceagent.server.monitoring.telemetry import Telemetry
+from voiceagent.server.monitoring.telemetry import MAX_TURNS, Telemetry
 from voiceagent.settings.agent import load_agent
 
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "demo"
@@ -134,6 +134,16 @@ def test_what_failed_is_an_error_with_its_kind(collector: Collector) -> None:
         ("invoke_agent Demo", "", Status.STATUS_CODE_UNSET),
         ("execute_tool", "", Status.STATUS_CODE_UNSET),
     }
+
+
+def test_of_too_many_turns_the_newest_are_sent(collector: Collector) -> None:
+    telemetry = Telemetry(collector.url, "Demo")
+    traces = telemetry.of_call("rtc_1", "m")
+    for turn in range(1, MAX_TURNS + 3):
+        traces.measured(TurnReport("rtc_1", turn, 1.0, "embedded", (Span(Stage.TOOL, 0.0, 500.0),), None, None), ())
+    telemetry.close()
+    sent = [attributes(span)["voiceagent.turn"] for span in collector.spans if span.name == "invoke_agent Demo"]
+    assert sent == list(range(3, MAX_TURNS + 3))
 
 
 async def test_a_collector_that_is_gone_keeps_no_call_waiting(tmp_path: Path) -> None:

@@ -53,6 +53,8 @@ class Observers(CallObserver):
 
     def __init__(self, each: Sequence[CallObserver]) -> None:
         self.each = each
+        self._watching = [observer for observer in each if type(observer).stepped is not CallObserver.stepped]
+        """Those that watch the turn engine, which steps for each frame that is heard."""
 
     def went_on(self, call_id: str, last: tuple[Action, ...]) -> None:
         """Tell each of them."""
@@ -61,7 +63,7 @@ class Observers(CallObserver):
 
     def stepped(self, event: Event, actions: tuple[Action, ...]) -> None:
         """Tell each of them."""
-        for observer in self.each:
+        for observer in self._watching:
             observer.stepped(event, actions)
 
     def out_of_phase(self, event: Event) -> None:

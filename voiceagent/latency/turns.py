@@ -18,6 +18,8 @@ from voiceagent.latency.spans import CUT_OFF_MS, LegKind, Span, Stage, TurnFacts
 _BEGIN_BY_SPEECH = (ev.Endpoint, ev.Transcript, ev.FinalTranscript, ev.TimerFired, ev.PlayoutStopped)
 """The events at which a reply to speech begins: its words are known, they are late, or the reply before it has settled."""
 _BEGIN_BY_REQUEST = (ev.ReplyRequested, ev.PlayoutStopped)
+_FRAMES = (ev.Played, ev.OverlapHeard)
+"""These events come for each frame of audio, and most of them cause no action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,11 +255,15 @@ class TurnMeter:
         """Take an event and the actions that it caused; `at` is the wall clock in Unix seconds. Returns the report of the turn
         that the event ended, if it ended one."""
         actions = tuple(actions)
+        if not actions and isinstance(event, _FRAMES):
+            self._played(self._replying, event)
+            return None
         if isinstance(event, ev.ConnectionLost | ev.ConnectionResumed):
             self._cut(away=isinstance(event, ev.ConnectionLost))
         self._speech.observe(event, over_reply=self._replying.first_played_ms is not None)
         self._caller(self._hearing, event)
         self._reply(self._replying, event)
+        self._played(self._replying, event)
         asked = self._asking.observe(event, actions)
         report = None
         for action in actions:
@@ -331,10 +337,12 @@ class TurnMeter:
                 self._worked(WaitCause.TTS_FIRST_AUDIO, speak_ms, event.at_ms)
             case ev.ClauseFailed() if event.reply_id == reply.reply_id and event.clause in reply.speaks_ms:
                 self._worked(WaitCause.TTS_FIRST_AUDIO, reply.speaks_ms.pop(event.clause), event.at_ms)
-            case ev.Played() if event.reply_id == reply.reply_id:
-                if reply.first_played_ms is None:
-                    self._first_played(reply, event.at_ms)
-                reply.last_played_ms = event.at_ms
+
+    def _played(self, reply: _Replying, event: ev.Event) -> None:
+        if isinstance(event, ev.Played) and event.reply_id == reply.reply_id:
+            if reply.first_played_ms is None:
+                self._first_played(reply, event.at_ms)
+            reply.last_played_ms = event.at_ms
 
     def _first_played(self, reply: _Replying, at_ms: float) -> None:
         self._speech.reply_is_heard()

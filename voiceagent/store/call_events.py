@@ -28,6 +28,8 @@ _OF_EVENTS: dict[type[ev.Event], str] = {
     ev.InstructionsChanged: "client.changed_instructions",
     ev.ReplyCancelled: "client.stopped_reply",
 }
+_TOLD = frozenset([ev.TextReceived, ev.CallStateKept, *_OF_EVENTS])
+"""The events of the turn engine that are told also when they cause no action."""
 _ENCODER = msgspec.json.Encoder(enc_hook=float)
 
 
@@ -75,16 +77,19 @@ class CallEvents:
         """The call goes on that another server has left under this id."""
         return self._next("call.went_on", 0.0, {"call": call_id})
 
-    def of_step(self, event: ev.Event, actions: Sequence[act.Action]) -> Iterator[CallEvent]:
+    def of_step(self, event: ev.Event, actions: Sequence[act.Action]) -> Sequence[CallEvent]:
         """The events of one step of the turn engine."""
-        at_ms = event.at_ms
+        if not actions and type(event) not in _TOLD:
+            return ()
+        return [*self._of_event(event), *self.of_actions(actions, event.at_ms)]
+
+    def _of_event(self, event: ev.Event) -> Iterator[CallEvent]:
         if isinstance(event, ev.TextReceived):
-            yield self._next("caller.typed", at_ms, {"text": event.text})
+            yield self._next("caller.typed", event.at_ms, {"text": event.text})
         elif isinstance(event, ev.CallStateKept):
-            yield self._next("state.kept", at_ms, {"state": event.state})
+            yield self._next("state.kept", event.at_ms, {"state": event.state})
         elif (name := _OF_EVENTS.get(type(event))) is not None:
-            yield self._next(name, at_ms, {})
-        yield from self.of_actions(actions, at_ms)
+            yield self._next(name, event.at_ms, {})
 
     def of_actions(self, actions: Sequence[act.Action], at_ms: float) -> Iterator[CallEvent]:
         """The events of what the turn engine has decided at this time."""

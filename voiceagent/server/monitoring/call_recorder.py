@@ -67,12 +67,13 @@ class CallRecords:
         if self.streams is not None:
             self.streams.begin(record.call_id, change)
 
-    def keep(self, call_id: str, event: CallEvent) -> None:
-        """Keep an event of a call."""
-        line = event.line(words=self.settings.keep != "facts")
-        self.writer.put(EVENTS, keep_event(call_id, event.number, line))
+    def keep(self, call_id: str, events: Sequence[CallEvent]) -> None:
+        """Keep events of a call, all or none."""
+        lines = [(event.number, event.line(words=self.settings.keep != "facts")) for event in events]
+        self.writer.put(EVENTS, *(keep_event(call_id, number, line) for number, line in lines), items=len(lines))
         if self.streams is not None:
-            self.streams.event(call_id, event.number, line)
+            for number, line in lines:
+                self.streams.event(call_id, number, line)
 
     def end(self, record: CallRecord) -> None:
         """A call is over. Makes room for it."""
@@ -161,7 +162,9 @@ class CallRecorder(CallObserver):
         if self._log is not None:
             self._log.record(event, actions)
         self._last_ms = max(self._last_ms, float(event.at_ms))
-        events = list(self._events.of_step(event, actions))
+        events = self._events.of_step(event, actions)
+        if not events and not actions:
+            return
         took_ms = {found.fields["tool_call"]: found.fields["took_ms"] for found in events if found.type == "tool.ended"}
         for action in actions:
             self._note(action, took_ms)
@@ -186,7 +189,7 @@ class CallRecorder(CallObserver):
         reason = self._reason or "failed"
         self._tell([self._events.ended(self._last_ms, reason)])
         for event in self._held:
-            self._records.keep(self._record.call_id, self._redacted(event, only_known=True))
+            self._records.keep(self._record.call_id, [self._redacted(event, only_known=True)])
         self._held.clear()
         if self._feed is not None:
             self._feed.end()
@@ -230,19 +233,19 @@ class CallRecorder(CallObserver):
         events = [self._redacted(event) for event in events]
         if self._feed is not None:
             self._feed.publish(events)
-        if not self._records.is_on:
-            return
-        for event in events:
-            if not event.number:
-                continue
-            if self._kept >= MAX_EVENTS and event.type != "call.ended":
-                self._records.writer.lost(EVENTS, 1, f"a call has more than {MAX_EVENTS} of them")
-                continue
-            self._kept += 1
-            if self._redactor is None:
-                self._records.keep(self._record.call_id, event)
-            else:
-                self._held.append(event)
+        kept = [event for event in events if event.number and self._has_room(event)] if self._records.is_on else []
+        if self._redactor is not None:
+            self._held += kept
+        elif kept:
+            self._records.keep(self._record.call_id, kept)
+
+    def _has_room(self, event: CallEvent) -> bool:
+        """Count an event that is to be kept; False if there are too many."""
+        if self._kept >= MAX_EVENTS and event.type != "call.ended":
+            self._records.writer.lost(EVENTS, 1, f"a call has more than {MAX_EVENTS} of them")
+            return False
+        self._kept += 1
+        return True
 
     def _redacted(self, event: CallEvent, *, only_known: bool = False) -> CallEvent:
         """The event without personal data. `only_known`: it was masked before, and tools have got more values since."""

@@ -7,7 +7,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from voiceagent import __version__
@@ -24,8 +26,10 @@ if TYPE_CHECKING:
 
 CLOSE_S = 1.5
 """The time for the rest when the server stops; a collector that does not take it by then loses it."""
-QUEUED, EXPORT_EVERY_MS, TIMEOUT_S = 2048, 5_000, 5
-"""Spans that wait for the collector; more are dropped, and a call waits for none of it."""
+SEND_EVERY_S, TIMEOUT_S = 5.0, 5
+MAX_TURNS, MAX_SPANS = 256, 8192
+"""Turns, and their spans, that wait for the collector; more are dropped. No call waits for any of it: a thread makes the spans of
+many turns one after the other, which costs less processor time than one turn at a time between the work of calls."""
 MAX_TOOLS = 32
 NS = 1_000_000
 """Nanoseconds of a millisecond."""
@@ -73,12 +77,8 @@ class Telemetry:
         self.agent = service
         self._traces = TracerProvider(resource=resource, id_generator=self.ids)
         exporter = OTLPSpanExporter(endpoint=f"{otlp}/v1/traces", timeout=TIMEOUT_S)
-        self._traces.add_span_processor(
-            BatchSpanProcessor(exporter, max_queue_size=QUEUED, schedule_delay_millis=EXPORT_EVERY_MS)
-        )
-        reader = PeriodicExportingMetricReader(
-            OTLPMetricExporter(endpoint=f"{otlp}/v1/metrics", timeout=TIMEOUT_S), export_interval_millis=EXPORT_EVERY_MS
-        )
+        self._traces.add_span_processor(BatchSpanProcessor(exporter, max_queue_size=MAX_SPANS))
+        reader = PeriodicExportingMetricReader(OTLPMetricExporter(endpoint=f"{otlp}/v1/metrics", timeout=TIMEOUT_S))
         self._metrics = MeterProvider([reader], resource=resource)
         self.tracer: trace.Tracer = self._traces.get_tracer("voiceagent", __version__)
         meter = self._metrics.get_meter("voiceagent", __version__)
@@ -92,26 +92,40 @@ class Telemetry:
                 ("voiceagent.stage.duration", "Time of a stage of a turn."),
             )
         )
+        self._waiting: deque[_Turn] = deque(maxlen=MAX_TURNS)
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="OtelTurns", daemon=True)
+        self._thread.start()
 
     def of_call(self, call_id: str, model: str) -> CallTraces:
         """The observer of a call."""
-        return CallTraces(self, call_id, model)
+        return CallTraces(self._waiting.append, call_id, model)
 
     def close(self) -> None:
         """Send what waits, for at most `CLOSE_S`. Blocks."""
-        until_s = time.monotonic() + CLOSE_S
-        sending = [threading.Thread(target=part.shutdown, daemon=True) for part in (self._traces, self._metrics)]
-        for thread in sending:
-            thread.start()
-        for thread in sending:
-            thread.join(max(0.0, until_s - time.monotonic()))
+        self._closing.set()
+        self._thread.join(CLOSE_S)
+
+    def _run(self) -> None:
+        while not self._closing.wait(SEND_EVERY_S):
+            self._make_spans()
+            self._traces.force_flush()
+        self._make_spans()
+        metrics = threading.Thread(target=self._metrics.shutdown, daemon=True)
+        metrics.start()
+        self._traces.shutdown()
+        metrics.join()
+
+    def _make_spans(self) -> None:
+        while self._waiting:
+            self._waiting.popleft().trace(self)
 
 
 class CallTraces(CallObserver):
-    """Makes the traces of one call."""
+    """Hands the turns of one call over."""
 
-    def __init__(self, telemetry: Telemetry, call_id: str, model: str) -> None:
-        self._telemetry, self._call_id, self._model = telemetry, call_id, model
+    def __init__(self, hand_over: Callable[[_Turn], None], call_id: str, model: str) -> None:
+        self._hand_over, self._call_id, self._model = hand_over, call_id, model
         self._zero_ms = time.time() * 1000.0
         """The call's zero, in Unix milliseconds."""
         self._tools: list[ToolEnded] = []
@@ -121,6 +135,8 @@ class CallTraces(CallObserver):
 
     def stepped(self, event: Event, actions: tuple[Action, ...]) -> None:
         """Note the clock, which tools ran, and what failed."""
+        if not actions:
+            return
         self._zero_ms = time.time() * 1000.0 - event.at_ms
         for action in actions:
             if isinstance(action, ToolEnded) and len(self._tools) < MAX_TOOLS:
@@ -129,27 +145,47 @@ class CallTraces(CallObserver):
                 self._failure = action.code
 
     def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
-        """Hand the turn over to be sent."""
+        """Hand the turn over."""
+        self._hand_over(_Turn(report, misses, self._zero_ms, self._call_id, self._model, tuple(self._tools), self._failure))
+        self._tools.clear()
+        self._failure = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A turn that is to be sent."""
+
+    report: TurnReport
+    misses: tuple[Miss, ...]
+    zero_ms: float
+    call_id: str
+    model: str
+    tools: tuple[ToolEnded, ...]
+    failure: str
+
+    def trace(self, telemetry: Telemetry) -> None:
+        """Make its trace, and count it."""
         from opentelemetry import trace
 
+        report = self.report
         spans = [*report.spans, *_waited(report)]
         first_ms = min((span.start_ms for span in spans), default=0.0)
         last_ms = max((span.start_ms + span.duration_ms for span in spans), default=first_ms)
-        tracer = self._telemetry.tracer
-        self._telemetry.ids.trace = int(trace_id(report.call_id, report.turn), 16)
-        name = f"invoke_agent {self._telemetry.agent}".rstrip()
-        turn = tracer.start_span(name, start_time=self._unix_ns(first_ms), attributes=self._of_turn(report))
+        tracer = telemetry.tracer
+        telemetry.ids.trace = int(trace_id(report.call_id, report.turn), 16)
+        name = f"invoke_agent {telemetry.agent}".rstrip()
+        turn = tracer.start_span(name, start_time=self._unix_ns(first_ms), attributes=self._of_turn(telemetry.agent))
         if report.facts.status == "failed":
             turn.set_status(trace.StatusCode.ERROR)
-            turn.set_attribute("error.type", self._failure or "_OTHER")
-        for miss in misses:
+            turn.set_attribute("error.type", self.failure or "_OTHER")
+        for miss in self.misses:
             turn.add_event(
                 "budget.missed",
                 {"voiceagent.stage": miss.stage.value, "voiceagent.ms": miss.measured_ms, "voiceagent.limit_ms": miss.limit_ms},
                 self._unix_ns(last_ms),
             )
         inside = trace.set_span_in_context(turn)
-        tools = iter(self._tools)
+        tools = iter(self.tools)
         for span in report.spans:
             tool = next(tools, None) if span.stage is Stage.TOOL else None
             name, attributes = self._named(span, tool)
@@ -159,17 +195,15 @@ class CallTraces(CallObserver):
                 made.set_attribute("error.type", "_OTHER")
             made.end(self._unix_ns(span.start_ms + span.duration_ms))
         turn.end(self._unix_ns(last_ms))
-        self._tools.clear()
-        self._failure = ""
-        self._count(report)
+        self._count(telemetry)
 
-    def _of_turn(self, report: TurnReport) -> Attributes:
-        facts, wait = report.facts, report.wait
+    def _of_turn(self, agent: str) -> Attributes:
+        report, facts, wait = self.report, self.report.facts, self.report.wait
         found: dict[str, str | int | float | bool] = {
             **AGENT,
-            "gen_ai.agent.name": self._telemetry.agent,
+            "gen_ai.agent.name": agent,
             "gen_ai.conversation.id": report.call_id,
-            "gen_ai.request.model": self._model,
+            "gen_ai.request.model": self.model,
             "gen_ai.usage.input_tokens": facts.prompt_tokens,
             "gen_ai.usage.output_tokens": facts.tokens,
             "voiceagent.turn": report.turn,
@@ -194,12 +228,11 @@ class CallTraces(CallObserver):
         if span.stage is not Stage.LLM_TTFT:
             return span.stage.value, stage
         first_s = span.duration_ms / 1000
-        stage |= {**CHAT, "gen_ai.conversation.id": self._call_id, "gen_ai.request.model": self._model}
-        return f"chat {self._model}", stage | {"gen_ai.request.stream": True, "gen_ai.response.time_to_first_chunk": first_s}
+        stage |= {**CHAT, "gen_ai.conversation.id": self.call_id, "gen_ai.request.model": self.model}
+        return f"chat {self.model}", stage | {"gen_ai.request.stream": True, "gen_ai.response.time_to_first_chunk": first_s}
 
-    def _count(self, report: TurnReport) -> None:
-        model = {**CHAT, "gen_ai.request.model": self._model}
-        telemetry = self._telemetry
+    def _count(self, telemetry: Telemetry) -> None:
+        report, model = self.report, {**CHAT, "gen_ai.request.model": self.model}
         for kind, tokens in (("input", report.facts.prompt_tokens), ("output", report.facts.tokens)):
             telemetry.tokens.record(tokens, {**model, "gen_ai.token.type": kind})
         for stage, durations in report.durations_ms().items():
@@ -209,7 +242,7 @@ class CallTraces(CallObserver):
                     telemetry.first_chunk.record(ms / 1000, model)
 
     def _unix_ns(self, at_ms: float) -> int:
-        return int((self._zero_ms + at_ms) * NS)
+        return int((self.zero_ms + at_ms) * NS)
 
 
 def _waited(report: TurnReport) -> tuple[Span, ...]:
