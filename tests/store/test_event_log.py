@@ -16,6 +16,7 @@ from voiceagent.store.database import StoreAddress, local_store
 from voiceagent.store.event_log import (
     FORMAT,
     MAX_LOG_BYTES,
+    MOST_FRAMES,
     EventLog,
     EventLogError,
     LogFile,
@@ -212,3 +213,15 @@ def test_a_call_without_a_log_is_told(address: StoreAddress, call: str) -> None:
     assert logged_calls(address) == ["rtc_1"]
     with pytest.raises(EventLogError, match="no event log of a call"):
         read_log(address, call)
+
+
+def test_frames_that_cause_nothing_keep_their_place_and_are_not_lost_at_the_end(address: StoreAddress) -> None:
+    writer = StoreWriter(address)
+    log = EventLog(StoredLog(writer, "rtc_1"), "rtc_1", RULES)
+    steps: list[ev.Event] = [ev.Played(float(number), 1, 0, 20.0 * number) for number in range(2 * MOST_FRAMES + 3)]
+    steps.insert(5, ev.TimerFired(4.5, "reply"))
+    for step in steps:
+        log.record(step, ())
+    log.close()
+    writer.close()
+    assert [step.event for step in read_log(address, "rtc_1")[1]] == steps

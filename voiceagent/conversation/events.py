@@ -475,3 +475,7 @@ class LastWords(Event, frozen=True):
     text: str
     reason: str
     """The reason for which the call ends, a slug."""
+
+
+FRAMES = (Played, OverlapHeard)
+"""These come for each frame of audio, and most of them cause no action."""

@@ -18,8 +18,6 @@ from voiceagent.latency.spans import CUT_OFF_MS, LegKind, Span, Stage, TurnFacts
 _BEGIN_BY_SPEECH = (ev.Endpoint, ev.Transcript, ev.FinalTranscript, ev.TimerFired, ev.PlayoutStopped)
 """The events at which a reply to speech begins: its words are known, they are late, or the reply before it has settled."""
 _BEGIN_BY_REQUEST = (ev.ReplyRequested, ev.PlayoutStopped)
-_FRAMES = (ev.Played, ev.OverlapHeard)
-"""These events come for each frame of audio, and most of them cause no action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +253,7 @@ class TurnMeter:
         """Take an event and the actions that it caused; `at` is the wall clock in Unix seconds. Returns the report of the turn
         that the event ended, if it ended one."""
         actions = tuple(actions)
-        if not actions and isinstance(event, _FRAMES):
+        if not actions and isinstance(event, ev.FRAMES):
             self._played(self._replying, event)
             return None
         if isinstance(event, ev.ConnectionLost | ev.ConnectionResumed):

@@ -6,8 +6,9 @@ lines; `voiceagent calls export --event-log` writes it to a file."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Protocol
 
@@ -16,7 +17,7 @@ import msgspec
 from voiceagent import __version__
 from voiceagent.conversation import actions, events
 from voiceagent.conversation.actions import Action, ReplyEnded
-from voiceagent.conversation.events import Event
+from voiceagent.conversation.events import FRAMES, Event
 from voiceagent.conversation.rules import Rules
 from voiceagent.conversation.state import State
 from voiceagent.data_files import private_file
@@ -32,6 +33,8 @@ SUFFIX = ".jsonl"
 MAX_LOG_BYTES = 64 * 1024 * 1024
 """Several hours of talk; later steps are not kept."""
 BUFFER_BYTES = 64 * 1024
+MOST_FRAMES = 256
+"""Frames of audio that cause no action are encoded together, with the next other step: so many wait at most."""
 LOST = "event log steps"
 _INSERT = "INSERT INTO voiceagent_event_logs (call_id, part, lines) VALUES (?, ?, ?)"
 
@@ -148,39 +151,55 @@ class EventLog:
         self._sink = sink
         self._call_id = call_id
         self._most_bytes = self._left_bytes = most_bytes
+        self._frames: list[list[object]] = []
+        """Steps of frames that are not encoded yet."""
         self._buffer = bytearray()
         self._unsaved = 0
         """Steps that are only in the buffer."""
         self._is_on = True
         self._is_lost = False
         """True once a part was lost; later steps would make a log with a gap."""
-        self._add(_ENCODER.encode(Head(FORMAT, __version__, call_id, rules, origin or Origin(), left)))
+        self._add([Head(FORMAT, __version__, call_id, rules, origin or Origin(), left)])
 
     def record(self, event: Event, decided: tuple[Action, ...]) -> None:
         """Note a step. The buffer goes to the sink when a reply ends."""
-        if self._is_on:
-            named = [[type(action).__name__, action] for action in decided]
-            self._add(_ENCODER.encode([type(event).__name__, event, named]))
-            if any(isinstance(action, ReplyEnded) for action in decided):
-                self._flush()
-        elif self._is_lost:
-            self._sink.lost(1)
+        if not self._is_on:
+            if self._is_lost:
+                self._sink.lost(1)
+            return
+        step = [type(event).__name__, event, [[type(action).__name__, action] for action in decided]]
+        if isinstance(event, FRAMES) and not decided and len(self._frames) < MOST_FRAMES:
+            self._frames.append(step)
+            return
+        self._add([*self._frames, step])
+        self._frames.clear()
+        if any(isinstance(action, ReplyEnded) for action in decided):
+            self._flush()
 
     def close(self) -> None:
         """The call is over. May be called twice."""
+        if self._is_on:
+            self._add(self._frames)
+        self._frames.clear()
         self._flush()
         self._is_on = False
 
-    def _add(self, line: bytes) -> None:
-        if len(line) + 1 >= self._left_bytes:  # a log that is full to the byte must say so, too
-            log.warning("%s: the event log ends here, it has reached %d MiB", self._call_id, self._most_bytes >> 20)
-            self.close()
-            return
-        self._left_bytes -= len(line) + 1
-        self._unsaved += 1
-        self._buffer += line + b"\n"
-        if len(self._buffer) >= BUFFER_BYTES:
+    def _add(self, steps: Sequence[object]) -> None:
+        """Encode steps, or the head, while there is room."""
+        lines, count = _ENCODER.encode_lines(steps), len(steps)
+        is_full = len(lines) >= self._left_bytes  # a log that is full to the byte must say so, too
+        if is_full:
+            sizes = accumulate(map(len, lines.splitlines(keepends=True)))
+            fitting = [size for size in sizes if size < self._left_bytes]
+            lines, count = lines[: fitting[-1] if fitting else 0], len(fitting)
+        self._left_bytes -= len(lines)
+        self._unsaved += count
+        self._buffer += lines
+        if is_full or len(self._buffer) >= BUFFER_BYTES:
             self._flush()
+        if is_full:
+            log.warning("%s: the event log ends here, it has reached %d MiB", self._call_id, self._most_bytes >> 20)
+            self._is_on = False
 
     def _flush(self) -> None:
         if self._buffer and not self._sink.put(bytes(self._buffer), self._unsaved):
