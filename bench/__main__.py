@@ -78,7 +78,7 @@ def main() -> int:
     parser.add_argument("--turns", type=int, help=turns)
     profiles = "real: the profiles to measure (default: embedded,real-speech); peers --real: the profile (default: real-speech); "
     profiles += "soak: the profile (default: embedded); people: the profile (default: starter); "
-    profiles += "phone: the profiles (default: embedded,starter); model_service: the profile (default: embedded)"
+    profiles += "phone: the profiles (default: embedded,starter); model_service, workers: the profile (default: embedded)"
     parser.add_argument("--profile", default="", help=profiles)
     parser.add_argument("--minutes", type=float, default=60.0, help="soak: talk for so long (default: 60)")
     parser.add_argument(

@@ -45,6 +45,12 @@ def split(cores: list[int], workers: int) -> tuple[list[int], list[int]]:
     return cores[:ours], cores[ours:]
 
 
+def result_name(options: argparse.Namespace) -> str:
+    """The name of the result: that of another profile says so."""
+    profile = options.profile or BUNDLED
+    return "workers" if profile == BUNDLED else f"workers_{profile}"
+
+
 async def measure(options: argparse.Namespace) -> Iterable[Figure]:
     """All figures: about an hour."""
     figures: list[Figure] = []
