@@ -54,16 +54,17 @@ async function breaks(pages, breaking, mending = () => {}) {
   }))));
   await mending(atMs);
   return Promise.all(pages.map(async (page, at) => {
-    await state(page, 'live');
-    await page.waitForFunction(() => document.querySelector('#transcript > .agent:last-of-type .heard')?.textContent.endsWith('asleep.'));
-    const ended = await page.evaluate((count) => ({
-      heard: [...document.querySelectorAll('#transcript > .agent .heard')].slice(count).map((line) => line.textContent.trim()),
-      states: globalThis.states.splice(0),
-      problem: document.getElementById('problem').hidden,
-      marks: document.querySelectorAll('.broken').length,
-      muted: document.getElementById('mute').getAttribute('aria-pressed'),
-    }), before[at]);
-    return { noticedMs: told[at][0] - atMs, first: told[at][1], ...lost[at], ...ended };
+    const ended = await page.waitForFunction((count) => {
+      const heard = [...document.querySelectorAll('#transcript > .agent .heard')].slice(count).map((line) => line.textContent.trim());
+      return document.body.dataset.state === 'live' && heard.at(-1)?.endsWith('asleep.') && {
+        heard,
+        states: globalThis.states.splice(0),
+        problem: document.getElementById('problem').hidden,
+        marks: document.querySelectorAll('.broken').length,
+        muted: document.getElementById('mute').getAttribute('aria-pressed'),
+      };
+    }, before[at]);
+    return { noticedMs: told[at][0] - atMs, first: told[at][1], ...lost[at], ...await ended.jsonValue() };
   }));
 }
 

@@ -23,9 +23,10 @@ from tests.server_process import ServerProcess
 from voiceagent.audio.format import PLAYED_HZ
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
-from voiceagent.client.signalling import answer_to
+from voiceagent.client.signalling import SignallingAnswer, answer_to
 from voiceagent.conversation.events import ConnectionLost, ConnectionResumed
 from voiceagent.conversation.machine import replay
+from voiceagent.errors import MediaError
 from voiceagent.server.calls.call_ids import RESUME_SHAPE
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -118,12 +119,48 @@ async def test_an_utterance_goes_on_over_the_cut(server: ServerProcess, said: Sa
         assert len(caller.named("input_audio_buffer.speech_started")) == 1
 
 
-async def test_a_token_is_good_once_and_not_for_anything_else(server: ServerProcess) -> None:
+async def test_a_client_that_did_not_get_the_next_token_comes_back_with_the_one_before(server: ServerProcess) -> None:
+    async with SocketCaller(server.url) as caller:
+        await caller.until(lambda: bool(caller.token))
+        first, call_id = caller.token, caller.call_id
+        for number in range(3):
+            await caller.cut()
+            await until_told(server, call_id, "connection.lost", number + 1)
+            caller.token = first
+            await caller.resume()
+        assert caller.named("session.created")[-1]["session"]["voiceagent"]["call_id"] == call_id
+        await caller.write("Hello.")
+        await caller.wait("response.done")
+
+
+class RefusedOnce(Caller):
+    """The first attempt to take the call up again finds a server that takes none, such as one that loads its models."""
+
+    refused = 0
+
+    async def _answer_to(self, offer: str) -> SignallingAnswer:
+        if self._resume_token and not self.refused:
+            self.refused += 1
+            raise MediaError("refused on purpose")
+        return await super()._answer_to(offer)
+
+
+async def test_a_client_that_is_refused_keeps_the_connection_that_its_server_still_holds(server: ServerProcess) -> None:
+    async with RefusedOnce(server.url) as caller, Dialogue(caller) as dialogue:
+        await dialogue.wait_event(lambda event: event.type == "voiceagent.resume", 0, "a token")
+        call_id = caller.call_id
+        caller._gone("lost")
+        await dialogue.wait_event(lambda event: event.type == "voiceagent.resume", dialogue.event_count, "the next token")
+        assert (caller.refused, caller.resumed, caller.call_id) == (1, 1, call_id)
+
+
+async def test_a_token_is_used_up_by_the_next_one_and_is_not_for_anything_else(server: ServerProcess) -> None:
     async with SocketCaller(server.url) as caller:
         await caller.until(lambda: bool(caller.token))
         first = caller.token
-        await caller.cut()
-        await caller.resume()
+        for _ in range(2):
+            await caller.cut()
+            await caller.resume()
         wrong = first[:-1] + ("A" if first[-1] != "A" else "B")
         for token in (first, wrong, "rs_" + "0" * 24 + first[27:]):
             with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
@@ -177,13 +214,14 @@ async def test_a_second_connection_takes_the_call_over(server: ServerProcess) ->
         assert done["response"]["output"][0]["content"][0]["transcript"] == STORY
 
 
-async def until_told(server: ServerProcess, call_id: str, kind: str) -> None:
-    """Wait until a monitor of the call is told of such an event."""
-    path = f"{server.url}/v1/calls/{call_id}/events?from=1"
+async def until_told(server: ServerProcess, call_id: str, kind: str, times: int = 1) -> None:
+    """Wait until a monitor of the call is told of so many such events."""
+    left, path = times, f"{server.url}/v1/calls/{call_id}/events?from=1"
     async with asyncio.timeout(20), aiohttp.ClientSession() as http, http.get(path) as answer:
         assert answer.status == 200
         async for line in answer.content:
-            if line.startswith(b"data: ") and json.loads(line.removeprefix(b"data: "))["type"] == kind:
+            left -= line.startswith(b"data: ") and json.loads(line.removeprefix(b"data: "))["type"] == kind
+            if not left:
                 return
     raise AssertionError(f"the call ended without {kind}")
 

@@ -108,6 +108,30 @@ async def test_a_refusal_of_all_reaches_the_caller_and_full_workers_are_not_aske
     assert len(gateway.asked) == 1
 
 
+async def wrong(_: web.Request) -> web.Response:
+    return Problem(401, "invalid_api_key", "The resume token is wrong.").response()
+
+
+@pytest.mark.parametrize("owner", [1, 2, 3])
+async def test_a_resume_token_is_brought_to_the_worker_where_its_call_goes_on(gateway: Gateway, owner: int) -> None:
+    for answer in (wrong, wrong, takes):
+        await gateway.worker(answer)
+    token = f"rs_{owner:04x}{'0' * 20}{'A' * 43}"
+    async with gateway.http.post(f"{gateway.url}/v1/realtime/calls", headers={"Authorization": f"Bearer {token}"}) as answer:
+        assert answer.status == 201
+    assert (gateway.asked[0], gateway.asked[-1]) == (owner, 3)
+
+
+async def test_a_resume_token_that_no_worker_knows_is_refused(gateway: Gateway) -> None:
+    for _ in range(2):
+        await gateway.worker(wrong)
+    await gateway.worker(takes, WorkerStatus("loading", "", 0, 8))
+    headers = {"Authorization": f"Bearer rs_0001{'0' * 20}{'A' * 43}"}
+    async with gateway.http.post(f"{gateway.url}/v1/realtime/calls", headers=headers) as answer:
+        assert (answer.status, (await answer.json())["error"]["code"]) == (401, "invalid_api_key")
+    assert gateway.asked == [1, 2]
+
+
 async def test_a_worker_that_has_gone_is_passed_over_and_not_asked_again(gateway: Gateway) -> None:
     gone = await gateway.worker(takes)
     await gateway.worker(takes, WorkerStatus("ready", "", 4, 8))

@@ -27,8 +27,6 @@ OWNER = Route(RouteKind.OWNER, 0x0A2F)
         ("DELETE", "/whep/whep_0a2f" + "0" * 20, {}, "key"),
         ("GET", "/v1/realtime", {"call_id": CALL}, "key"),
         ("POST", "/whep", {"call_id": CALL}, "key"),
-        ("GET", "/v1/realtime", {}, TOKEN),
-        ("POST", "/v1/realtime/calls", {"after": "e1"}, TOKEN),
         ("POST", "/v1/realtime/calls", {}, SECRET),
         ("GET", "/v1/voiceagent/ice_servers", {}, SECRET),
         ("GET", "/telephony/twilio/stream/0a2f" + "A" * 28, {}, ""),
@@ -55,6 +53,11 @@ def test_what_belongs_to_a_call_goes_to_its_worker(method: str, path: str, query
 )
 def test_the_rest_goes_where_there_is_room(method: str, path: str, expected: Route) -> None:
     assert route_of(method, path, {}, "key") == expected
+
+
+@pytest.mark.parametrize("path", ["/v1/realtime", "/v1/realtime/calls"])
+def test_a_call_that_is_taken_up_again_may_have_gone_on_at_another_worker(path: str) -> None:
+    assert route_of("POST", path, {"after": "e1"}, TOKEN) == Route(RouteKind.RESUMED, 0x0A2F)
 
 
 def chat(*said: str, token: str = "key", last_event: str = "") -> Route:

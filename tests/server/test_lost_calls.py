@@ -54,3 +54,17 @@ async def test_the_call_that_was_lost_first_gives_way_once_its_caller_had_time(
                 with pytest.raises(aiohttp.WSServerHandshakeError, match=r"503|429"):
                     async with connected(served, OURS):
                         pass
+
+
+async def test_the_token_before_is_refused_once_the_new_connection_has_lasted(
+    make_service: MakeService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with asyncio.timeout(20), serving(make_service, SocketLimits()) as served:
+        async with connected(served, OURS) as client:
+            token = await lose(client, served.call)
+        async with connected(served, OURS, token) as back:
+            await read(back, "voiceagent.resume")
+            monkeypatch.setattr(calls, "RECEIVED_S", 0.0)
+            with pytest.raises(aiohttp.WSServerHandshakeError, match="401"):
+                async with connected(served, OURS, token):
+                    pass

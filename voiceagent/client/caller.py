@@ -188,12 +188,25 @@ class Caller:
                 self._end("lost")
 
     async def _take_up(self) -> None:
-        old, until_s = self._peer or self._socket, time.monotonic() + self._resume_timeout_s
-        if self._receiver is not None:
-            self._receiver.close()
-        if self._audio is not None:
-            self._audio.stop()
+        """Try until a new connection is up. The lost ones are closed after that: one that the server still holds hangs up."""
+        lost: list[Peer | SocketConnection] = []
+        try:
+            await self._try_again(lost)
+        finally:
+            for each in lost:
+                if each is not (self._peer or self._socket):
+                    await each.close()
+
+    async def _try_again(self, lost: list[Peer | SocketConnection]) -> None:
+        until_s = time.monotonic() + self._resume_timeout_s
         while not self._end_reason:
+            last = self._peer or self._socket
+            if last is not None and last not in lost:
+                lost.append(last)
+            if self._receiver is not None:
+                self._receiver.close()
+            if self._audio is not None:
+                self._audio.stop()
             self._connected.clear()
             try:
                 async with asyncio.timeout(self._connect_timeout_s):
@@ -205,11 +218,6 @@ class Caller:
                     self._changed.set()  # who waits learns that nothing comes any more
                 await asyncio.sleep(WATCHED_S)
                 continue
-            finally:
-                new = self._peer or self._socket
-                if old is not None and old is not new:  # closed any sooner, it would hang up
-                    await old.close()
-                old = new
             self.resumed += 1
             return
 
@@ -269,7 +277,11 @@ class Caller:
         self._events.attach(channel)
         channel.on("message", self._note)
         channel.on("close", lambda: self._gone("ended") if self._peer is peer else None)
-        answered = await self._answer_to(self._relay.rewrite_offer(offer) if self._relay else offer)
+        try:
+            answered = await self._answer_to(self._relay.rewrite_offer(offer) if self._relay else offer)
+        except MediaError:
+            await peer.close()
+            raise
         self.location, answer = answered.location, read_answer(answered.body)
         if self._relay is not None:
             answer = await self._relay.rewrite_answer(answer)

@@ -138,7 +138,7 @@ class Proxy:
                 self._members.lost(member)
             except UpstreamError as error:
                 log.warning("worker %d broke off: %s", member.number, error)
-                if route.kind is RouteKind.OWNER:
+                if route.kind in _OF_A_WORKER:
                     raise Problem(503, "worker_lost", WORKER_LOST, retry_after_s=RETRY_AFTER_S) from error
         if refused is None:
             raise no_worker()
@@ -153,7 +153,7 @@ class Proxy:
         if route.kind is RouteKind.HASHED:
             return by_hash(living, route.key)
         others = by_load(living, placed, self._region)
-        if route.kind is RouteKind.OWNER:
+        if route.kind in _OF_A_WORKER:
             owner = [member for member in living if member.number == route.number and member.has_calls]
             return owner + [member for member in others if member not in owner]
         return others
@@ -177,21 +177,25 @@ def _slowed() -> Problem:
     return Problem(429, "too_many_wrong_keys", message, retry_after_s=round(PAUSE_S))
 
 
+_OF_A_WORKER = (RouteKind.OWNER, RouteKind.RESUMED)
+_PASSED_OVER = {RouteKind.SEARCH: 404, RouteKind.RESUMED: 401, RouteKind.NEW: 503, RouteKind.HASHED: 503}
+"""The status with which a worker says that another one may know or do more."""
+
+
 def _has_room(route: Route, member: Member) -> bool:
     """Returns whether another worker is asked after one has refused."""
+    if route.kind is RouteKind.RESUMED:
+        return member.has_calls
     return route.kind is RouteKind.SEARCH or (member.takes_calls and load(member) < 1.0)
 
 
 async def _is_passed_over(route: Route, answer: UpstreamAnswer) -> bool:
     """Returns whether another worker may have a better answer. Raises UpstreamError."""
-    if route.kind is RouteKind.SEARCH:
-        is_over = answer.status == 404
-    elif route.kind in (RouteKind.NEW, RouteKind.HASHED) and answer.status == 503:
-        is_over = _code(await answer.body(MAX_PROBLEM_BYTES)) in NO_PLACE
-    else:
+    if answer.status != _PASSED_OVER.get(route.kind):
         return False
+    body = await answer.body(MAX_PROBLEM_BYTES)
     await answer.close()
-    return is_over
+    return answer.status != 503 or _code(body) in NO_PLACE
 
 
 def _code(body: bytes) -> str:

@@ -31,6 +31,8 @@ class RouteKind(Enum):
 
     OWNER = "owner"
     """The worker of a number. Where that is gone, any: it answers from the store, or says that there is no such call."""
+    RESUMED = "resumed"
+    """The same, and where that does not know the call, each other in turn: the call may go on there."""
     NEW = "new"
     """The least loaded; one that has no place is passed over."""
     HASHED = "hashed"
@@ -79,7 +81,7 @@ def route_of(
     if call_id := query.get("call_id", ""):
         return _owner(call_id)
     if RESUME_SHAPE.fullmatch(token):
-        return _owner(token)
+        return Route(RouteKind.RESUMED, worker_of(token))
     if path in _BEGIN or (path == SECRETS_PATH and method == "POST"):
         return NEW
     if path == CHAT_PATH and method == "POST":

@@ -37,6 +37,8 @@ from voiceagent.task_owner import TaskOwner, running
 log = logging.getLogger(__name__)
 
 NOT_RESUMABLE = "The resume token is wrong, was used, or its call is over; begin a new call."
+RECEIVED_S = 60.0
+"""A connection that has lasted for so long has brought its client the next token. One that is gone was noticed by then."""
 AGAIN_S = 1
 """A client whose call cannot be taken up yet tries again after this time."""
 
@@ -161,6 +163,13 @@ class _Up:
     """The server's own part of its session settings."""
     resume_hash: bytes = b""
     """The hash of the token that resumes it. Empty: it cannot be resumed."""
+    went_on_from: str = ""
+    """The call that it was at another server."""
+    used_hash: bytes = b""
+    """The hash of the token that a client came back with whose connection was lost: it may lose the next one, too, before it has
+    got another token."""
+    renewed_s: float = 0.0
+    """The time at which the next one was sent, on the event loop's clock."""
     seal_key: bytes = b""
     """The key that seals the call for another server."""
     journalled: JournalledCall | None = None
@@ -181,9 +190,19 @@ class _Up:
         """True unless it does, or its caller is coming back."""
         return not self.gives_way and (self.joining is None or self.joining.done())
 
-    def new_token(self) -> str:
-        """A token that resumes the call. The one before dies."""
+    def is_resumed_by(self, token: str) -> bool:
+        """True for its token. For the one before, too, as long as the client may not have got the new one."""
+        given = token_hash(token)
+        if secrets.compare_digest(given, self.resume_hash):
+            return True
+        lost_s = self.leg.lost_s if isinstance(self.leg, ResumableLeg) else None
+        lasted_s = (asyncio.get_running_loop().time() if lost_s is None else lost_s) - self.renewed_s
+        return lasted_s < RECEIVED_S and secrets.compare_digest(given, self.used_hash)
+
+    def new_token(self, used: str = "") -> str:
+        """A token that resumes the call. A client whose connection was lost came back with the `used` one."""
         token = new_resume_token(self.call_id)
+        self.used_hash, self.renewed_s = token_hash(used) if used else b"", asyncio.get_running_loop().time()
         self.resume_hash, self.seal_key = token_hash(token), seal_key(token)
         if self.journalled is not None:
             self.journalled.opens_by(self.resume_hash, self.seal_key)
@@ -314,7 +333,8 @@ class Calls:
             first.handle.hang_up(GAVE_WAY)
             await asyncio.wait((first.task,), timeout=GIVE_WAY_S)
 
-    def _carry(self, up: _Up, after: str = "") -> None:
+    def _carry(self, up: _Up, after: str = "", token: str = "") -> None:
+        """Run a call. `token`: its client came back with this one, and has got all events up to `after`."""
         call_id, handle, leg = up.call_id, up.handle, up.leg
         self._up[call_id] = up
         if isinstance(handle, ResumableCall) and isinstance(leg, ResumableLeg):
@@ -323,7 +343,7 @@ class Calls:
             if self._journal is not None and isinstance(handle, TellingCall):
                 up.journalled = self._journalled(self._journal, up, leg)
                 handle.keep_journal(up.journalled)
-            handle.offer_resumption(up.new_token(), after)
+            handle.offer_resumption(up.new_token(token), after)
         self.metrics.call_started(leg.kind)
         up.task = self._tasks.start(self._run(call_id, up), f"call {call_id}")
 
@@ -352,8 +372,9 @@ class Calls:
         return replace(client, kind="client", secret=IssuedSecret(call.owner, b"{}", (), b"{}", call.origin, True, 0.0))
 
     def _of_token(self, token: str) -> _Up | None:
-        up = self._up.get(call_of_token(token))
-        return up if up is not None and secrets.compare_digest(token_hash(token), up.resume_hash) else None
+        call_id = call_of_token(token)
+        up = self._up.get(call_id) or next((each for each in self._up.values() if each.went_on_from == call_id), None)
+        return up if up is not None and up.is_resumed_by(token) else None
 
     async def resume(
         self,
@@ -362,7 +383,7 @@ class Calls:
         after: str,
         starter: Callable[[], StartCall] | None = None,
     ) -> str:
-        """Let a client go on with its call over a new connection, once that is up: the call's id. The token is used up then.
+        """Let a client go on with its call over a new connection, once that is up: the call's id. Then it gets another token.
         `starter` gives what starts a call that another server has left. Raises Problem, also what these two raise."""
         up = self._of_token(token)
         if up is None and self._waiting is not None and starter is not None:
@@ -422,7 +443,8 @@ class Calls:
                 whole = ResumableLeg(leg)
                 handle = start_call(whole, call_id, session)
                 self._admission.readmit()
-                self._carry(_Up(call_id, handle, whole, self._quotas.take_again(client), ours), after)
+                up = _Up(call_id, handle, whole, self._quotas.take_again(client), ours, went_on_from=call_of_token(token))
+                self._carry(up, after, token)
                 self.metrics.calls_resumed[leg.kind] += 1
                 is_taken = True
         except VoiceAgentError as error:
@@ -462,10 +484,10 @@ class Calls:
             if not await leg.wait_connected() or self._of_token(token) is not up or not up.may_be_resumed:
                 return
             if isinstance(up.leg, ResumableLeg) and isinstance(up.handle, ResumableCall):
-                is_taken = True
+                is_taken, was_lost = True, up.leg.lost_s is not None
                 up.leg.take(leg)
                 self.metrics.calls_resumed[leg.kind] += 1
-                up.handle.resumed(up.new_token(), after)
+                up.handle.resumed(up.new_token(token if was_lost else ""), after)
         finally:
             if not is_taken:
                 leg.replaced()
