@@ -146,7 +146,8 @@ class RefusedOnce(Caller):
 
 
 async def test_a_client_that_is_refused_keeps_the_connection_that_its_server_still_holds(server: ServerProcess) -> None:
-    async with RefusedOnce(server.url) as caller, Dialogue(caller) as dialogue:
+    caller = RefusedOnce(server.url)
+    async with caller, Dialogue(caller) as dialogue:
         await dialogue.wait_event(lambda event: event.type == "voiceagent.resume", 0, "a token")
         call_id = caller.call_id
         caller._gone("lost")

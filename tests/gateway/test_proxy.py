@@ -114,8 +114,8 @@ async def wrong(_: web.Request) -> web.Response:
 
 @pytest.mark.parametrize("owner", [1, 2, 3])
 async def test_a_resume_token_is_brought_to_the_worker_where_its_call_goes_on(gateway: Gateway, owner: int) -> None:
-    for answer in (wrong, wrong, takes):
-        await gateway.worker(answer)
+    for answers in (wrong, wrong, takes):
+        await gateway.worker(answers)
     token = f"rs_{owner:04x}{'0' * 20}{'A' * 43}"
     async with gateway.http.post(f"{gateway.url}/v1/realtime/calls", headers={"Authorization": f"Bearer {token}"}) as answer:
         assert answer.status == 201
