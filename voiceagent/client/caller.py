@@ -46,6 +46,8 @@ BLOCKED_AFTER_S = 4.5
 """After this time without a way for UDP a call goes over the WebSocket. The server waits a little longer."""
 LATE_FRAMES = 30
 """A microphone goes on while its program is held up. So many frames, 0.6 s, are sent at once then; no word gets a gap."""
+RENEWED_S = 4.5
+"""The time in which the server goes on over a new connection that is up."""
 SILENT_MS = 2000.0
 """After this time without a packet the call is taken up again."""
 WATCHED_S = 0.5
@@ -208,9 +210,13 @@ class Caller:
             if self._audio is not None:
                 self._audio.stop()
             self._connected.clear()
+            used = self._resume_token
             try:
                 async with asyncio.timeout(self._connect_timeout_s):
                     await self._open()
+                async with asyncio.timeout(RENEWED_S):
+                    while self._resume_token == used and not self._end_reason:  # the server goes on over it with another one
+                        await self._wait_change()
             except (MediaError, TimeoutError) as error:
                 if isinstance(error, CallOverError) or time.monotonic() > until_s:
                     self._end("lost")
@@ -306,8 +312,10 @@ class Caller:
         if '"voiceagent.resume"' in message:
             event: JsonObject = read_struct(message, dict)
             self._resume_token, self._resume_timeout_s = str(event["token"]), float(event["timeout_s"])
+            self._changed.set()
         if '"voiceagent.call_ended"' in message:
             self._resume_token = ""
+            self._changed.set()
         if not self.location and '"session.created"' in message:
             self.location = f"/v1/realtime/calls/{read_struct(message, JsonObject)['session']['voiceagent']['call_id']}"
 
