@@ -224,7 +224,6 @@ class Caller:
                     self._changed.set()  # who waits learns that nothing comes any more
                 await asyncio.sleep(WATCHED_S)
                 continue
-            self.resumed += 1
             return
 
     async def _open(self) -> None:
@@ -309,6 +308,8 @@ class Caller:
             return
         if found := _EVENT_ID.findall(message):
             self._last_event_id = found[-1]
+        if '"session.created"' in message and self._resume_token:
+            self.resumed += 1
         if '"voiceagent.resume"' in message:
             event: JsonObject = read_struct(message, dict)
             self._resume_token, self._resume_timeout_s = str(event["token"]), float(event["timeout_s"])
