@@ -185,7 +185,6 @@ class Caller:
                     await self._lost.wait()
             if self._resume_token and (self._lost.is_set() or self._silent_ms > SILENT_MS):
                 await self._take_up()
-                self._lost.clear()
             elif self._lost.is_set():
                 self._end("lost")
 
@@ -224,6 +223,7 @@ class Caller:
                     self._changed.set()  # who waits learns that nothing comes any more
                 await asyncio.sleep(WATCHED_S)
                 continue
+            self._lost.clear()  # before the lost ones are closed: meanwhile this one may be lost
             return
 
     async def _open(self) -> None:

@@ -74,6 +74,7 @@ class Desk:
                     writer.write(line_of(answer))
         except (OSError, ValueError) as error:
             log.warning("the link of a worker broke: %s", error)
+            # A process that ends closes or resets its connections. A machine that is gone lets them time out.
             if member is not None and isinstance(error, OSError) and not isinstance(error, ConnectionError):
                 self.members.vanished(member)
         finally:

@@ -166,10 +166,10 @@ class _Up:
     went_on_from: str = ""
     """The call that it was at another server."""
     used_hash: bytes = b""
-    """The hash of the token that a client came back with whose connection was lost: it may lose the next one, too, before it has
-    got another token."""
+    """The hash of the token with which the client came back after a loss. It may lose the new connection before the next token
+    has come."""
     renewed_s: float = 0.0
-    """The time at which the next one was sent, on the event loop's clock."""
+    """The time at which the latest token was sent, on the event loop's clock."""
     seal_key: bytes = b""
     """The key that seals the call for another server."""
     journalled: JournalledCall | None = None
@@ -191,7 +191,7 @@ class _Up:
         return not self.gives_way and (self.joining is None or self.joining.done())
 
     def is_resumed_by(self, token: str) -> bool:
-        """True for its token. For the one before, too, as long as the client may not have got the new one."""
+        """True for its latest token, and for the one before as long as the latest may not have come."""
         given = token_hash(token)
         if secrets.compare_digest(given, self.resume_hash):
             return True
@@ -200,7 +200,7 @@ class _Up:
         return lasted_s < RECEIVED_S and secrets.compare_digest(given, self.used_hash)
 
     def new_token(self, used: str = "") -> str:
-        """A token that resumes the call. A client whose connection was lost came back with the `used` one."""
+        """A token that resumes the call. `used`: the one with which the client came back after a loss; empty if it did not."""
         token = new_resume_token(self.call_id)
         self.used_hash, self.renewed_s = token_hash(used) if used else b"", asyncio.get_running_loop().time()
         self.resume_hash, self.seal_key = token_hash(token), seal_key(token)
