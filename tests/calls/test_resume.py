@@ -7,6 +7,8 @@ import base64
 import itertools
 import json
 from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -131,6 +133,27 @@ async def test_a_client_that_did_not_get_the_next_token_comes_back_with_the_one_
         assert caller.named("session.created")[-1]["session"]["voiceagent"]["call_id"] == call_id
         await caller.write("Hello.")
         await caller.wait("response.done")
+
+
+async def test_over_webrtc_too_the_token_before_is_good_until_the_next_one_is_used(tmp_path: Path) -> None:
+    """The client comes back before its server has noticed the loss."""
+    relay = CutRelay()
+    async with agent_on(tmp_path, tells, TOOLS, "turn: {resume_timeout_s: 20}\nphrases: {greeting: ''}\n") as server:
+        caller = Caller(server.url, relay=relay)
+        async with caller, Dialogue(caller) as dialogue:
+            await dialogue.wait_event(lambda event: event.type == "voiceagent.resume", 0, "a token")
+            first, call_id = caller._resume_token, caller.call_id
+            for _ in range(2):
+                before = caller.resumed
+                relay.cut()
+                caller._resume_token = first
+                await caller.wait_until(partial(has_come_back, caller, before))
+            assert caller.call_id == call_id
+            await until_told(server, call_id, "connection.resumed", 2)
+
+
+def has_come_back(caller: Caller, before: int) -> bool:
+    return caller.resumed > before
 
 
 class RefusedOnce(Caller):

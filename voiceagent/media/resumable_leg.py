@@ -4,6 +4,7 @@ said stays here meanwhile."""
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Protocol, runtime_checkable
@@ -18,6 +19,8 @@ from voiceagent.media.websocket.event_audio import Encoding
 from voiceagent.task_owner import TaskOwner
 
 LOST, NOT_CONNECTED = "lost", "not_connected"
+SILENT_MS = 1000.0
+"""A WebRTC client sends a packet every 20 ms. After so long a time without a sign of life its connection is probably lost."""
 
 
 @runtime_checkable
@@ -75,6 +78,11 @@ class ResumableLeg(LegWrapper):
     def may_come_back(self) -> bool:
         """True if the client has a token, and so may come back."""
         return self._was_connected and self._leg.takes_our_events
+
+    @property
+    def seems_lost(self) -> bool:
+        """True if the connection is lost, or says nothing any more. A client notices it seconds before the server does."""
+        return not self._is_up or time.monotonic() * 1000.0 - self._leg.alive_ms >= SILENT_MS
 
     def goes_elsewhere(self) -> None:
         """See `ConnectionLeg.goes_elsewhere`."""

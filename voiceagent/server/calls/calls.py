@@ -484,7 +484,7 @@ class Calls:
             if not await leg.wait_connected() or self._of_token(token) is not up or not up.may_be_resumed:
                 return
             if isinstance(up.leg, ResumableLeg) and isinstance(up.handle, ResumableCall):
-                is_taken, was_lost = True, up.leg.lost_s is not None
+                is_taken, was_lost = True, up.leg.seems_lost
                 up.leg.take(leg)
                 self.metrics.calls_resumed[leg.kind] += 1
                 up.handle.resumed(up.new_token(token if was_lost else ""), after)
