@@ -146,6 +146,18 @@ def test_of_too_many_turns_the_newest_are_sent(collector: Collector) -> None:
     assert sent == list(range(3, MAX_TURNS + 3))
 
 
+def test_a_turn_of_which_no_spans_can_be_made_keeps_no_other_from_the_collector(
+    collector: Collector, caplog: pytest.LogCaptureFixture
+) -> None:
+    telemetry = Telemetry(collector.url, "Demo")
+    traces = telemetry.of_call("rtc_1", "m")
+    for turn, took_ms in ((1, float("nan")), (2, 500.0)):
+        traces.measured(TurnReport("rtc_1", turn, 1.0, "embedded", (Span(Stage.TOOL, 0.0, took_ms),), None, None), ())
+    telemetry.close()
+    assert [attributes(span)["voiceagent.turn"] for span in collector.spans if span.name == "invoke_agent Demo"] == [2]
+    assert "the spans of a turn could not be made" in caplog.text
+
+
 async def test_a_collector_that_is_gone_keeps_no_call_waiting(tmp_path: Path) -> None:
     (tmp_path / "agent.yaml").write_text("name: Plain\ntelemetry: {otlp: 'http://127.0.0.1:9'}\n")
     with running_server(tmp_path, "--config", str(tmp_path / "agent.yaml"), "--profile", "embedded") as server:

@@ -40,6 +40,8 @@ TOKENS = [4**power for power in range(14)]
 SECONDS = [0.01 * 2**power for power in range(14)]
 """Buckets of the conventions."""
 
+log = logging.getLogger(__name__)
+
 Attributes = Mapping[str, str | int | float | bool]
 
 
@@ -118,7 +120,11 @@ class Telemetry:
 
     def _make_spans(self) -> None:
         while self._waiting:
-            self._waiting.popleft().trace(self)
+            turn = self._waiting.popleft()
+            try:
+                turn.trace(self)
+            except Exception:  # the thread goes on with the next turn
+                log.exception("the spans of a turn could not be made, and are not sent")
 
 
 class CallTraces(CallObserver):
