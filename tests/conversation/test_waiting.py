@@ -92,6 +92,20 @@ def test_no_filler_is_said_while_words_of_the_reply_are_heard_or_come() -> None:
     assert world.assistant_texts() == ["It is noon. One moment. And hot."]
 
 
+def test_words_of_which_no_clause_is_complete_are_bridged_as_silence_is() -> None:
+    """The caller hears nothing of them."""
+    world = asked()
+    world.text("It ")
+    world.now_ms = world.timers[BRIDGE] - 10
+    world.text("is ")
+    world.fire(BRIDGE)
+    assert spoken(world) == ["One moment."]
+    world.play_all()
+    world.answer("noon.")
+    world.play_all()
+    assert world.assistant_texts() == ["One moment. It is noon."]
+
+
 def test_a_speculative_reply_is_bridged_only_once_it_is_committed() -> None:
     world = begun(phrases=Phrases(fillers=FILLERS))
     world.speech()

@@ -64,7 +64,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     thinking_timeout_ms: float = 60_000.0
     """A language model that thinks for longer is given up."""
     reply_filler_after_ms: float = 2000.0
-    """A filler is said when the language model has given no text for this long."""
+    """A filler is said when the language model has given nothing to say for this long."""
     final_timeout_ms: float = 5_000.0
     overlap_ms: float = 1500.0
     """Speech over the agent that nobody understands takes the floor after this time."""

@@ -325,12 +325,14 @@ def _is_of(step: Step, reply: Reply, run: ToolRun, event: ev.ProgressMade) -> bo
 
 
 def bridge_is_due(step: Step) -> None:
-    """The caller has waited long for text. Say a filler, unless somebody speaks, and look again later."""
+    """The caller has waited long for text. Say a filler, unless somebody speaks, and look again later. Text of which no clause is
+    complete does not count: the caller hears nothing of it."""
     reply = step.spoken()
     if reply is None or not (reply.generating or reply.tools_pending):
         return
     after_ms = step.filler_after(step.state.rules.limits.reply_filler_after_ms)
-    if reply.text_ms and (left_ms := reply.text_ms + after_ms - step.at_ms) > 0:
+    is_said = bool(reply.clauses) and not reply.clauses[-1].filler
+    if is_said and (left_ms := reply.text_ms + after_ms - step.at_ms) > 0:
         step.set_timer(BRIDGE, left_ms)
     elif step.state.phase not in FLOOR_IS_THE_AGENTS or not all(clause.over for clause in reply.clauses):
         step.set_timer(BRIDGE, LOOK_AGAIN_MS)

@@ -148,7 +148,7 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     thinking_timeout_s: Seconds = RULES.limits.thinking_timeout_ms / 1000
     """A language model that thinks for longer without an answer is given up with an apology. 0: never."""
     reply_filler_after_ms: Milliseconds = int(RULES.limits.reply_filler_after_ms)
-    """A language model that gave no text for this long is bridged with one of `phrases.fillers`. 0: never."""
+    """A language model that gave nothing to say for this long is bridged with one of `phrases.fillers`. 0: never."""
     filler_after_ms: Milliseconds = int(RULES.limits.filler_after_ms)
     """A tool without a result after this time is bridged with one of `phrases.fillers` or of its own. 0: never."""
     tool_timeout_s: Timeout = 10.0
