@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voiceagent.latency.burn import DWELL_S, LADDERS, MOST_DWELL_S, BudgetBurn, OnMiss
+from voiceagent.latency.burn import DWELL_S, LADDERS, LASTING_DWELL_S, MOST_DWELL_S, BudgetBurn, OnMiss
 from voiceagent.latency.spans import Stage
 
 STAGE = Stage.STT_WAIT
@@ -67,9 +67,38 @@ def test_a_load_that_lasts_turns_the_actions_off_and_on_ever_more_rarely() -> No
             if one.level is None:
                 lasted.append(second - since_s)
             since_s = second
-    assert lasted[0] < 2 * DWELL_S + 10
+    assert LASTING_DWELL_S <= lasted[0] < LASTING_DWELL_S + 10
     assert lasted[-1] == max(lasted) >= MOST_DWELL_S
-    assert late_turns < 0.05 * 4 * 3600
+    assert late_turns < 0.015 * 4 * 3600
+
+
+def test_under_half_as_many_turns_it_is_over_sooner() -> None:
+    for every_s, lasts_s in ((1.0, LASTING_DWELL_S), (2.5, 65)):
+        budget = burn(OnMiss.DEGRADE)
+        turns(budget, 0, 70, missed=False)
+        (began_s, _), *_ = turns(budget, 70, 90, missed=True)
+        changes = turns(budget, 90, 400, missed=False, every_s=every_s)
+        assert [level for _, level in changes] == [None]
+        assert lasts_s <= changes[0][0] - began_s <= lasts_s + 25
+
+
+def test_what_begins_again_is_noticed_by_the_last_seconds_alone() -> None:
+    budget = burn(OnMiss.DEGRADE)
+    turns(budget, 0, 600, missed=False)
+    (first_s, _), *_ = turns(budget, 600, 620, missed=True)
+    over = turns(budget, 620, 780, missed=False)
+    (again_s, _), *_ = again = turns(budget, 780, 800, missed=True)
+    assert [level for _, level in (*over, *again)] == [None, OnMiss.DEGRADE]
+    assert again_s - 780 < first_s - 600
+
+
+def test_steps_are_left_one_at_a_time() -> None:
+    budget, sheds = burn(), []
+    turns(budget, 0, 80, missed=True)
+    for second in range(80, 700):
+        budget.turn(second, [STAGE], [])
+        sheds.append(budget.sheds())
+    assert [sheds[0], *(after for before, after in pairwise(sheds) if before != after)] == [2, 1, 0]
 
 
 def test_warn_never_leads_to_an_action() -> None:

@@ -28,12 +28,17 @@ LEAST_MISSES = 4
 """Misses in the long window without which the level does not rise: a few turns are no trend."""
 DWELL_S = 30.0
 """The shortest time for which a level is kept. Only the first step up is taken at once."""
-MOST_DWELL_S = 480.0
+LASTING_DWELL_S, MOST_DWELL_S = 120.0, 960.0
+"""The shortest time if there are as many turns as before: what keeps the budget then may be the action. With each relapse it is
+twice as long, up to the most."""
+LESS = 0.5
+"""With at most this share of the turns that the long window had while the stage acted, there is less to do, and `DWELL_S` is
+enough."""
+RELAPSE_S = 120.0
+"""A level that would rise again this soon after it fell is a relapse, for which the short window is enough: the load that caused
+it is known."""
 MOST_SHEDS = 8
 """The most steps at SHED."""
-RELAPSE_S = 120.0
-"""A level that rises again this soon after it fell is kept twice as long as the last time. So a load that lasts does not turn the
-actions off and on."""
 
 
 class OnMiss(StrEnum):
@@ -93,7 +98,9 @@ class _StageBurn:
         """Turns and misses of each bucket, the newest last."""
         self._changed_s: float | None = None
         self._fell_s: float | None = None
-        self._dwell_s = DWELL_S
+        self._dwell_s = LASTING_DWELL_S
+        self._peak = 0
+        """The most turns of the long window while this stage acted."""
         self._most_steps = 1 + MOST_SHEDS if on_miss is OnMiss.SHED else 1
 
     @property
@@ -123,23 +130,36 @@ class _StageBurn:
         return short_misses / max(1, short_turns) / ALLOWED, misses / max(1, turns) / ALLOWED, turns, misses
 
     def judge(self, now_s: float) -> bool:
-        """Move one step if both windows say so and the dwell is over. Returns whether it moved."""
+        """Move one step if the windows say so and the dwell is over. Returns whether it moved."""
         since_s = math.inf if self._changed_s is None else now_s - self._changed_s
-        short, long, _, misses = self.rates()
-        burns = min(short, long) >= ENTER_BURN and misses >= LEAST_MISSES
-        if burns and not self.step:
-            relapsed = self._fell_s is not None and now_s - self._fell_s < RELAPSE_S
-            self._dwell_s = min(MOST_DWELL_S, self._dwell_s * 2) if relapsed else DWELL_S
-            self.step = 1
-        elif burns and self.step < self._most_steps and since_s >= DWELL_S:
+        short, long, turns, misses = self.rates()
+        self._peak = max(self._peak, turns) if self.step else 0
+        if self._burns(now_s, short, long, misses):
+            if self.step >= self._most_steps or (self.step and since_s < DWELL_S):
+                return False
+            self._dwell_s = min(MOST_DWELL_S, self._dwell_s * 2) if self._fell_lately(now_s) else LASTING_DWELL_S
             self.step += 1
-        elif self.step and max(short, long) <= LEAVE_BURN and since_s >= self._dwell_s:
-            self.step = 1 if self.step > 1 else 0
+        elif self.step and max(short, long) <= LEAVE_BURN and since_s >= self._least_s(turns):
+            self.step -= 1
             self._fell_s = now_s
         else:
             return False
         self._changed_s = now_s
         return True
+
+    def _burns(self, now_s: float, short: float, long: float, misses: int) -> bool:
+        """Returns whether both windows burn. Where a step was just left, the short one is enough."""
+        if self._fell_lately(now_s):
+            misses = sum(one for _, one in list(self._counts)[-SHORT_BUCKETS:])
+            long = math.inf
+        return min(short, long) >= ENTER_BURN and misses >= LEAST_MISSES
+
+    def _fell_lately(self, now_s: float) -> bool:
+        return self._fell_s is not None and now_s - self._fell_s < RELAPSE_S
+
+    def _least_s(self, turns: int) -> float:
+        """The shortest time that the present step lasts."""
+        return DWELL_S if self.step == 1 and turns <= LESS * self._peak else self._dwell_s
 
 
 class BudgetBurn:
