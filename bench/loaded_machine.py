@@ -18,7 +18,8 @@ from voiceagent.latency.budgets import Budgets, check_turn
 from voiceagent.latency.burn import BudgetBurn
 from voiceagent.latency.spans import TurnReport
 from voiceagent.latency.turns import TurnMeter
-from voiceagent.server.calls.admission import BUSY_RETRY_AFTER_S, CARRIED_ANYWAY, SHED_SHARE
+from voiceagent.server.calls.admission import BUSY_RETRY_AFTER_S, CARRIED_ANYWAY
+from voiceagent.server.calls.shedding import Shedding
 from voiceagent.simulation.virtual_call import WORD_MS, TimedCall
 from voiceagent.turn_taking.endpointing import Prosody
 
@@ -152,16 +153,16 @@ class Load:
     turns: list[tuple[float, TurnReport]] = field(default_factory=list)
     """With the times of their ends, in ms."""
     partials: int = 0
-    shedding_from: int = 0
+    shedding: Shedding = field(default_factory=Shedding)
     words: int = 0
     """Words of replies that callers heard."""
 
     def admit(self) -> bool:
         """Take a call, by the rule of `server.calls.admission`."""
-        self.burn.at(self.machine.now_ms / 1000)
-        steps = self.burn.sheds()
-        self.shedding_from = (self.shedding_from or self.calls) if steps else 0
-        if steps and self.calls >= max(CARRIED_ANYWAY, int(self.shedding_from * SHED_SHARE**steps)):
+        now_s = self.machine.now_ms / 1000
+        self.burn.at(now_s)
+        limit = self.shedding.limit(now_s, self.burn.sheds(), self.calls)
+        if limit is not None and self.calls >= max(CARRIED_ANYWAY, limit):
             self.refused += 1
             return False
         self.calls += 1

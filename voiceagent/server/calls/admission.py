@@ -25,8 +25,6 @@ RETRY_AFTER_S = 15
 BUSY_RETRY_AFTER_S = 5
 CARRIED_ANYWAY = 4
 """The number of calls that are carried although the event loop is late: so few are not the cause."""
-SHED_SHARE = 0.75
-"""The share of the calls that are up when shedding begins, up to which calls are taken. Each further step takes as much again."""
 YOUNG_S = 3.0
 """The time until a call's cost shows: the greeting, the first words."""
 MAX_YOUNG = 8
@@ -61,8 +59,6 @@ class Admission:
         self._young: deque[float] = deque()
         """The times at which the youngest calls were admitted, in seconds of the event loop's clock."""
         self._waiting_for_young = 0
-        self._shedding_from: int | None = None
-        """The calls that were up when shedding began. None: it has not."""
         self._closed = False
         self._queue: deque[_Waiting] = deque()
         self._ask_capacity: AskCapacity | None = None
@@ -178,16 +174,11 @@ class Admission:
 
     def _sheds(self) -> bool:
         """Returns whether the latency budgets leave no room for a call more."""
-        steps = self._metrics.budget_actions.sheds()
-        if not steps:
-            self._shedding_from = None
-            return False
-        if self._shedding_from is None:
-            self._shedding_from = self._admitted
-        return self._admitted >= int(self._shedding_from * SHED_SHARE**steps)
+        limit = self._metrics.budget_actions.most_calls(self._admitted)
+        return limit is not None and self._admitted >= limit
 
     def _busy(self) -> Problem:
-        why = self.pressure.why() if self._shedding_from is None else "latency budgets are missed"
+        why = "latency budgets are missed" if self._metrics.budget_actions.takes_fewer else self.pressure.why()
         log.info("a call was refused with %d up: %s", self._admitted, why)
         message = "This server carries no more calls at the moment; call again in a few seconds."
         return Problem(503, "busy", message, retry_after_s=BUSY_RETRY_AFTER_S)

@@ -11,6 +11,7 @@ from voiceagent.conversation.rules import Degradation
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.burn import BudgetBurn, BurnRates
 from voiceagent.latency.spans import TurnReport
+from voiceagent.server.calls.shedding import Shedding
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +28,7 @@ class BudgetActions:
         self._looked_s = clock()
         self._degradations: tuple[Degradation, ...] = ()
         self._sheds = 0
+        self._shedding = Shedding()
 
     def measured(self, report: TurnReport, misses: Iterable[Miss]) -> None:
         """A turn is over."""
@@ -46,6 +48,15 @@ class BudgetActions:
         """The number of times that fewer calls are to be admitted; 0: as many as there is room for."""
         self._look()
         return self._sheds
+
+    def most_calls(self, up: int) -> int | None:
+        """The most calls that may be up, where `up` are; None: as many as there is room for."""
+        return self._shedding.limit(self._clock(), self.sheds(), up)
+
+    @property
+    def takes_fewer(self) -> bool:
+        """True while `most_calls` gave a limit the last time."""
+        return self._shedding.goes_on
 
     def _look(self) -> None:
         now_s = self._clock()
