@@ -39,12 +39,14 @@ RAMP_S = 30.0
 ROUNDS = 2
 """Each round has both kinds of server, the second one in the other order."""
 RETRY_S = 5.0
+LEAST_MS = 5.0
+"""Parts of the mean wait that are shorter are left out."""
 NOTES = f"""\
 Callers and server share this machine. *Few* are {FEW} calls at a time. *Many* are the first of {RAMP} at which the p95
 has doubled (or `--calls N`), with the default (`warn`), and with `on_miss: degrade` at `voice_to_voice` and `llm_ttft`, in
 turn; {ROUNDS} rounds, the second in the other order, a new server each. The limit of `voice_to_voice` is {KEPT:g} times the p95
 of few calls. The first {SETTLE_S:g} s of each server are left out. Times are those of received audio; what was given up is
-counted in the server's turns.
+counted in the server's turns. *Of the mean wait* are its parts of {LEAST_MS:g} ms or more.
 """
 
 
@@ -169,6 +171,13 @@ def _rows(few: Loaded, warned: Loaded, degraded: Loaded, calls: int) -> Iterator
         yield plain(f"{name}: turns degraded", 100 * sum(bool(turn.facts.degraded) for turn in loaded.turns) / turns, "%", 0)
         for degradation, count in Counter(one for turn in loaded.turns for one in turn.facts.degraded).items():
             yield plain(f"{name}: turns with {degradation}", 100 * count / turns, "%", 0)
+        waits = [turn.wait for turn in loaded.turns if turn.wait is not None]
+        parts = Counter[str]()
+        for wait in waits:
+            parts.update({part.value: ms for part, ms in wait.totals_ms().items()})
+        for part, ms in parts.most_common():
+            if ms >= LEAST_MS * len(waits):
+                yield plain(f"{name}: of the mean wait: {part}", ms / len(waits), "ms", 0)
         yield at_most(f"{name}: calls that failed", len(loaded.problems), 0, "")
     yield at_least("p95 with many calls, warn, over few", round(warned.p95_ms() / few.p95_ms(), 2), 2, "times")
     yield at_most("p95 with many calls, degrade, over few", round(degraded.p95_ms() / few.p95_ms(), 2), KEPT, "times")
