@@ -82,6 +82,14 @@ def test_under_half_as_many_turns_it_is_over_sooner() -> None:
         assert lasts_s <= changes[0][0] - began_s <= lasts_s + 25
 
 
+def test_a_warning_which_changes_nothing_is_over_as_soon_as_the_budget_is_kept() -> None:
+    budget = BudgetBurn()
+    (began_s, _), *_ = turns(budget, 0, 20, missed=True)
+    changes = turns(budget, 20, 300, missed=False)
+    assert [level for _, level in changes] == [None]
+    assert DWELL_S <= changes[0][0] - began_s <= 85
+
+
 def test_what_begins_again_is_noticed_by_the_last_seconds_alone() -> None:
     budget = burn(OnMiss.DEGRADE)
     turns(budget, 0, 600, missed=False)

@@ -29,11 +29,10 @@ LEAST_MISSES = 4
 DWELL_S = 30.0
 """The shortest time for which a level is kept. Only the first step up is taken at once."""
 LASTING_DWELL_S, MOST_DWELL_S = 120.0, 960.0
-"""The shortest time if there are as many turns as before: what keeps the budget then may be the action. With each relapse it is
+"""The shortest time for an action if there are as many turns as before: it may be what keeps the budget. With each relapse it is
 twice as long, up to the most."""
 LESS = 0.5
-"""With at most this share of the turns that the long window had while the stage acted, there is less to do, and `DWELL_S` is
-enough."""
+"""With at most this share of the turns that the long window had at its height, there is less to do, and `DWELL_S` is enough."""
 RELAPSE_S = 120.0
 """A level that would rise again this soon after it fell is a relapse, for which the short window is enough: the load that caused
 it is known."""
@@ -92,6 +91,7 @@ class _StageBurn:
 
     def __init__(self, on_miss: OnMiss) -> None:
         self.on_miss = on_miss
+        self._acts = on_miss is not OnMiss.WARN
         self.step = 0
         """Steps up the ladder, the last of which repeats at SHED; 0 is none."""
         self._counts: deque[list[int]] = deque(([0, 0] for _ in range(LONG_BUCKETS)), maxlen=LONG_BUCKETS)
@@ -100,7 +100,7 @@ class _StageBurn:
         self._fell_s: float | None = None
         self._dwell_s = LASTING_DWELL_S
         self._peak = 0
-        """The most turns of the long window while this stage acted."""
+        """The most turns that the long window had since the first step."""
         self._most_steps = 1 + MOST_SHEDS if on_miss is OnMiss.SHED else 1
 
     @property
@@ -137,7 +137,7 @@ class _StageBurn:
         if self._burns(now_s, short, long, misses):
             if self.step >= self._most_steps or (self.step and since_s < DWELL_S):
                 return False
-            self._dwell_s = min(MOST_DWELL_S, self._dwell_s * 2) if self._fell_lately(now_s) else LASTING_DWELL_S
+            self._dwell_s = min(MOST_DWELL_S, self._dwell_s * 2) if self._relapses(now_s) else LASTING_DWELL_S
             self.step += 1
         elif self.step and max(short, long) <= LEAVE_BURN and since_s >= self._least_s(turns):
             self.step -= 1
@@ -148,18 +148,20 @@ class _StageBurn:
         return True
 
     def _burns(self, now_s: float, short: float, long: float, misses: int) -> bool:
-        """Returns whether both windows burn. Where a step was just left, the short one is enough."""
-        if self._fell_lately(now_s):
+        """Returns whether both windows burn. Where an action has just ended, the short one is enough."""
+        if self._relapses(now_s):
             misses = sum(one for _, one in list(self._counts)[-SHORT_BUCKETS:])
             long = math.inf
         return min(short, long) >= ENTER_BURN and misses >= LEAST_MISSES
 
-    def _fell_lately(self, now_s: float) -> bool:
-        return self._fell_s is not None and now_s - self._fell_s < RELAPSE_S
+    def _relapses(self, now_s: float) -> bool:
+        """Returns whether a step up would follow soon after an action has ended."""
+        return self._acts and self._fell_s is not None and now_s - self._fell_s < RELAPSE_S
 
     def _least_s(self, turns: int) -> float:
         """The shortest time that the present step lasts."""
-        return DWELL_S if self.step == 1 and turns <= LESS * self._peak else self._dwell_s
+        has_less_to_do = self.step == 1 and turns <= LESS * self._peak
+        return self._dwell_s if self._acts and not has_less_to_do else DWELL_S
 
 
 class BudgetBurn:
