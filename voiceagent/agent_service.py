@@ -333,7 +333,7 @@ class AgentService:
             budgets,
             loaded.sources,
             loaded.personal,
-            lambda: pressure.level,
+            lambda: pressure.strain,
             shared.metrics.budget_actions.degradations,
             loaded.others,
         )

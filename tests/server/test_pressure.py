@@ -6,8 +6,18 @@ import asyncio
 
 import pytest
 
+from voiceagent.conversation.rules import SpeculationRules
 from voiceagent.server.calls.admission import CARRIED_ANYWAY, MAX_YOUNG, Admission
-from voiceagent.server.calls.pressure import BUSY_LIMIT, COST_BEATS, LAG_LIMIT_MS, WINDOW_BEATS, Beat, CallsUp, Pressure
+from voiceagent.server.calls.pressure import (
+    BUSY_LIMIT,
+    COST_BEATS,
+    LAG_LIMIT_MS,
+    STRAINED,
+    WINDOW_BEATS,
+    Beat,
+    CallsUp,
+    Pressure,
+)
 from voiceagent.server.http.problems import Problem
 from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.settings.agent import AdmissionSettings
@@ -35,6 +45,14 @@ def test_a_loop_that_waits_is_under_no_pressure() -> None:
 )
 def test_lag_late_timers_and_work_each_fill_the_server(beat: Beat) -> None:
     assert after(beat).level == pytest.approx(1.0)
+
+
+def test_a_loop_that_takes_no_more_calls_still_has_time_for_speculative_replies() -> None:
+    busy_load = SpeculationRules().busy_load
+    assert after(Beat(0.0, busy=BUSY_LIMIT)).strain < busy_load
+    assert after(Beat(0.0, busy=STRAINED * busy_load)).strain == pytest.approx(busy_load)
+    for late in (Beat(LAG_LIMIT_MS), Beat(0.0, timers=20, late_timers=2)):
+        assert after(late).strain == pytest.approx(1.0)
 
 
 def test_one_stall_is_no_pressure() -> None:

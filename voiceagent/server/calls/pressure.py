@@ -1,5 +1,5 @@
 """The load of the event loop: the share of the last seconds in which it was at work, and the delay of its timers, which pace the
-audio of all calls. Under pressure first nothing speculative is begun, then no more calls are taken."""
+audio of all calls. Under pressure first no more calls are taken, then nothing speculative is begun."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ COST_BEATS = 600
 MIN_TIMERS = 500
 """If the window has fewer timers, this many are assumed: one stall of a server with one call is no trend."""
 BUSY_LIMIT = 0.7
-"""The share of its time that the loop may be at work."""
+"""The share of its time that the loop may be at work, for one call more to be taken."""
+STRAINED = 0.95
+"""The same for speculative work. A loop that carries as many calls as are taken has time for it. Most of it is kept, so without
+it all callers would wait longer to spare little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class CallsUp:
 
 
 class Pressure:
-    """The pressure on the event loop. At a level of 1, the server is full whatever its number of calls. From
+    """The pressure on the event loop. At a level of 1, the server is full whatever its number of calls. From a strain of
     `SpeculationRules.busy_load` on, nothing speculative is begun."""
 
     def __init__(self) -> None:
@@ -57,6 +60,8 @@ class Pressure:
         """Set by whoever keeps the calls."""
         self.level = 0.0
         """The worst of lag, late timers and work, each as a share of its limit."""
+        self.strain = 0.0
+        """The same, with `STRAINED` as the limit of the work."""
         self.busy = 0.0
         """The share of the window that the loop was at work."""
         self._beats: deque[Beat] = deque([Beat(0.0)] * WINDOW_BEATS, maxlen=WINDOW_BEATS)
@@ -77,7 +82,8 @@ class Pressure:
         lags_ms = sorted(beat.lag_ms for beat in beats)
         late = sum(beat.late_timers for beat in beats) / max(MIN_TIMERS, sum(beat.timers for beat in beats))
         self.busy = sum(beat.busy for beat in beats) / len(beats)
-        self.level = max(lags_ms[len(lags_ms) * 9 // 10] / LAG_LIMIT_MS, late / LATE_LIMIT, self.busy / BUSY_LIMIT)
+        delay = max(lags_ms[len(lags_ms) * 9 // 10] / LAG_LIMIT_MS, late / LATE_LIMIT)
+        self.level, self.strain = max(delay, self.busy / BUSY_LIMIT), max(delay, self.busy / STRAINED)
 
     def carries(self, calls: int) -> bool:
         """True if `calls` fit, each at the cost of one that goes on. While that cost is not known, only the level counts."""
