@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from bench.degrading import BY_MODEL, KEPT, MACHINES, WARN, loaded, p95_ms
+import pytest
+
+from bench.degrading import BY_MODEL, BY_WAIT, KEPT, MACHINES, SHED, WARN, WITH_TOOLS, Kind, loaded, p95_ms
 
 END_MS = 240_000.0
 
@@ -16,3 +18,14 @@ def test_degrading_keeps_the_p95_where_without_it_it_doubles() -> None:
     assert p95_ms(degraded) <= KEPT * p95_ms(before)
     assert degraded.words / len(degraded.turns) < warned.words / len(warned.turns)
     assert not any(turn.facts.degraded for _, turn in warned.turns)
+
+
+@pytest.mark.parametrize(
+    ("machine", "kind"),
+    [(0, WITH_TOOLS), (0, BY_WAIT), (0, SHED), (1, BY_WAIT), (1, SHED)],
+    ids=lambda one: getattr(one, "name", one),
+)
+def test_so_it_does_with_tools_by_the_whole_wait_and_where_hearing_is_slow(machine: int, kind: Kind) -> None:
+    _, costs, usual, many = MACHINES[machine]
+    before, degraded = loaded(WARN, costs, usual, END_MS), loaded(kind, costs, many, END_MS)
+    assert p95_ms(degraded) <= KEPT * p95_ms(before)
