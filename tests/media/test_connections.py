@@ -249,6 +249,31 @@ async def test_events_that_wait_when_the_connection_closes_are_lost_without_an_e
     assert errors == []
 
 
+async def test_an_event_that_is_sent_again_while_the_connection_closes_is_no_error(media_server: MediaServer) -> None:
+    """What the network lost is sent again by a timer, which may run out just then."""
+    sent: list[str] = []
+
+    async def close(leg: WebRtcLeg) -> None:
+        async for _ in leg.client_events():
+            sctp = leg._peer.sctp
+            assert sctp is not None
+            dtls = sctp.transport
+            assert dtls._ssl is not None
+            dtls._ssl.shutdown()
+            sent.append(dtls.state)
+            await dtls._send_data(b"too late")
+            sent.append(dtls.state)
+            await leg.close()
+
+    media_server.behaviour = close
+    async with asyncio.timeout(20):
+        async with Caller(media_server.url) as caller:
+            caller.send_event({"type": "hello"})
+            await caller.wait_ended()
+        await media_server.finish()
+    assert sent == ["connected", "connected"]
+
+
 async def settled(process: psutil.Process) -> tuple[int, int, int, int]:
     """(asyncio tasks, open sockets, file descriptors, threads), once what is ending has ended."""
     counts = (-1, -1, -1, -1)

@@ -53,8 +53,10 @@ class KeyedDtls(RTCDtlsTransport):
 
     @override
     async def _send_data(self, data: bytes) -> None:
-        with suppress(ConnectionError):
-            await super()._send_data(data)
+        is_closing = self._ssl is not None and self._ssl.get_shutdown()
+        if not is_closing:
+            with suppress(ConnectionError):
+                await super()._send_data(data)
 
 
 class Transport:
