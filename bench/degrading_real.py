@@ -39,7 +39,7 @@ TURNS_A_CALL = 5
 MEASURED_S = 60.0
 RAMP_S = 30.0
 ROUNDS = 2
-"""Each round has both kinds of server, the second one in the other order."""
+"""Each round has a server of each kind, the second one in the other order."""
 RETRY_S = 5.0
 LEAST_MS = 5.0
 """Parts of the mean wait that are shorter are left out."""
@@ -72,7 +72,7 @@ class Loaded:
 
 
 async def measure(options: argparse.Namespace) -> Iterable[Figure]:
-    """All figures: about 25 minutes."""
+    """All figures: half an hour; with `--calls N` 18 minutes."""
     name: str = options.profile or PROFILE
     speeches = await speeches_of("" if name == PROFILE else name, QUESTIONS)
     few, many = Loaded(), {on_miss: Loaded() for on_miss in OnMiss}

@@ -106,6 +106,19 @@ def test_words_of_which_no_clause_is_complete_are_bridged_as_silence_is() -> Non
     assert world.assistant_texts() == ["One moment. It is noon."]
 
 
+def test_words_behind_a_filler_of_which_no_clause_is_complete_are_bridged_again() -> None:
+    world = asked()
+    world.fire(BRIDGE)
+    world.play_all()
+    world.text("It ")
+    world.fire(BRIDGE)
+    assert spoken(world) == ["Just a second."]
+    world.play_all()
+    world.answer("is noon.")
+    world.play_all()
+    assert world.assistant_texts() == ["One moment. Just a second. It is noon."]
+
+
 def test_a_speculative_reply_is_bridged_only_once_it_is_committed() -> None:
     world = begun(phrases=Phrases(fillers=FILLERS))
     world.speech()

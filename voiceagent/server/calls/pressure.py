@@ -1,5 +1,6 @@
 """The load of the event loop: the share of the last seconds in which it was at work, and the delay of its timers, which pace the
-audio of all calls. Under pressure first no more calls are taken, then nothing speculative is begun."""
+audio of all calls. Under pressure first no more calls are taken, then no more speculative replies are
+begun."""
 
 from __future__ import annotations
 
